@@ -62,6 +62,51 @@ def test_logistic_methods_maximise_the_posterior(name):
     )
 
 
+def logit(p):
+    return np.log(p) - np.log1p(-p)
+
+
+def surprise(score, y):
+    return np.logaddexp(0, -np.where(y == 1, 1, -1) * score).sum()
+
+
+def test_an_intercept_is_the_most_likely_shift():
+    p, y = draw(400)
+    score = logit(p)
+    shift = minimize(lambda a: surprise(score + a, y) + a[0] ** 2 / 32, [0.0], tol=1e-13).x
+    value = METHODS["intercept"](table(p, y))(p)
+    np.testing.assert_allclose(value, expit(score + shift), rtol=3e-3)
+
+
+PRIORS = {"calibrated_prior": (0.9, 0.25, 0.7), "overconfident_prior": (0.3, 0.2, 1.0)}
+
+
+@for_each("name", PRIORS)
+@for_each("n", [40, 400])
+def test_a_line_with_a_prior_is_the_most_likely_one(name, n):
+    p, y = draw(n)
+    slope, slope_deviation, shift_deviation = PRIORS[name]
+    centre = logit(p).mean()
+    wider = 1 + n / 300
+
+    def line(beta):
+        return centre + beta[1] + beta[0] * (logit(p) - centre)
+
+    def cost(beta):
+        far = ((beta[0] - slope) / slope_deviation) ** 2 + (beta[1] / shift_deviation) ** 2
+        return surprise(line(beta), y) + far / wider / 2
+
+    beta = minimize(cost, [slope, 0.0], tol=1e-13).x
+    np.testing.assert_allclose(METHODS[name](table(p, y))(p), expit(line(beta)), rtol=3e-3)
+
+
+@for_each("name", PRIORS)
+def test_nothing_is_left_of_a_prior_with_many_rows(name):
+    p, y = draw(100_000)
+    free = METHODS["logistic"](table(p, y))(p)
+    np.testing.assert_allclose(METHODS[name](table(p, y))(p), free, atol=0.005)
+
+
 def ceiling(n, seed):
     """Rows whose event rate stops rising: a slope of the beta map would be negative."""
     rng = np.random.default_rng(seed)

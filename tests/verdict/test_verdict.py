@@ -861,8 +861,8 @@ def test_rows_that_are_all_treated_alike_do_not_prove_that_there_is_no_skill():
 @pytest.mark.filterwarnings("ignore::rainproof.errors.FewRowsWarning")
 @for_each("costs", [None, (1, 1)])
 def test_a_forecast_that_finds_the_only_event_is_not_one_to_avoid(costs):
-    """No map that was fitted without this event finds it: its skill is 0 on these rows, not in the
-    population.
+    """Maps that were fitted without this event find it at most by a formula: one event does not show
+    skill, nor its absence.
     """
     y, p = np.r_[1, np.zeros(99, int)], np.r_[0.9, np.linspace(0.001, 0.01, 99)]
     task = (
@@ -871,9 +871,11 @@ def test_a_forecast_that_finds_the_only_event_is_not_one_to_avoid(costs):
         else rainproof.DecisionTask.from_costs(false_positive=1, false_negative=1)
     )
     a = rainproof.assess(y, p, task=task, measures=[], n_resamples=19)
-    assert (a.verdict.grade, a.evidence.skill.value) == ("unknown", 0.0)
+    skill = a.evidence.skill
+    assert a.verdict.grade == "unknown"
     # 0 of 1: at most 95%
-    assert (a.evidence.skill.low, a.evidence.skill.high) == (0.0, pytest.approx(0.95))
+    assert skill.low <= 0
+    assert skill.high >= 0.95 - 1e-9
     # whoever acts on these finds nothing, and one event does not show that
     for other in (p / 100, 1 - p):
         assert (

@@ -23,6 +23,7 @@ from benchmarks.studies.tables import read as read_data
 
 MAPS_FILE = "real-data-maps.csv"
 ADVICE_FILE = "real-data-advice.csv"
+SLOPES_FILE = "real-data-slopes.csv"
 TABLES_FILE = "real-data-tables.csv"
 PAGE = DATA.parent / "benchmarks" / "study-real-data.md"
 
@@ -41,16 +42,21 @@ def collect(files: Sequence[Path]) -> None:
     names = {table.name for table in TABLES}
     maps: Lines = []
     advice: Lines = []
+    slopes: Lines = []
+    kinds_of_lines = {"way": maps, "miss": advice, "slope": slopes}
     for file in files:
         with file.open(encoding="utf-8") as lines:
             for line in csv.DictReader(lines):
                 if line["table"] in names:
-                    (maps if "way" in line else advice).append(line)
+                    (kind,) = kinds_of_lines.keys() & line.keys()
+                    kinds_of_lines[kind].append(line)
     if maps:
         write(DATA / MAPS_FILE, _means_of_maps(maps))
     if advice:
         platt = {_key(line): line for line in maps if line["way"] == PLATT}
         write(DATA / ADVICE_FILE, [_short(line, platt.get(_key(line))) for line in advice])
+    if slopes:
+        write(DATA / SLOPES_FILE, _quartiles(half_of(slopes, "A")))
     write(DATA / TABLES_FILE, [_described(table) for table in installed()])
 
 
@@ -83,6 +89,20 @@ def _short(line: dict[str, str], platt: dict[str, str] | None) -> dict[str, str]
         short[name] = f"{float(line[name]):.1f}"
     short[PLATT] = "" if platt is None else f"{float(platt[line['miss']]):.1f}"
     return short
+
+
+def _quartiles(lines: Lines) -> list[dict[str, Any]]:
+    """Return the quartiles of slopes and shifts, by kind of model and of all."""
+    found = []
+    for model in (*MODELS, "all"):
+        some = [line for line in lines if model in (line["model"], "all")]
+        summary: dict[str, Any] = {"model": model, "lines": len(some)}
+        for name in ("slope", "shift"):
+            quartiles = np.quantile([float(line[name]) for line in some], [0.25, 0.5, 0.75])
+            for label, value in zip(("lower", "median", "upper"), quartiles, strict=True):
+                summary[f"{name}_{label}"] = f"{value:.2f}"
+        found.append(summary)
+    return found
 
 
 def _described(table: Table) -> dict[str, Any]:
@@ -275,6 +295,18 @@ def advice_by_grade() -> str:
     return markdown(["verdict", "rule", *sizes], rows)
 
 
+def slopes() -> str:
+    """The lines in the log odds that models of half A need."""
+    rows = []
+    for line in read_data(SLOPES_FILE):
+        cells = [line["model"], line["lines"]]
+        for name in ("slope", "shift"):
+            low, high = line[f"{name}_lower"], line[f"{name}_upper"]
+            cells.append(f"{line[f'{name}_median']} ({low} to {high})")
+        rows.append(cells)
+    return markdown(["model", "models", "slope", "shift at the mean log odds"], rows)
+
+
 def tables() -> str:
     """All tables."""
     rows = []
@@ -295,6 +327,7 @@ BLOCKS: tuple[Callable[[], str], ...] = (
     advice,
     advice_by_grade,
     ways_of_the_other_half,
+    slopes,
     tables,
 )
 

@@ -17,7 +17,7 @@ import argparse
 import csv
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -25,7 +25,15 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.studies.real_data.maps import CUT_OFF, MAPS, PROBCAL, SLOW_MAPS, Map, cut_off
+from benchmarks.studies.real_data.maps import (
+    CUT_OFF,
+    MAPS,
+    ORIGINAL,
+    SLOW_MAPS,
+    Map,
+    cut_off,
+    log_odds,
+)
 from benchmarks.studies.real_data.models import MODELS
 from benchmarks.studies.real_data.sets import Table, installed
 from benchmarks.studies.real_data.splits import SIZES, Drawn, draw, kinds, predictions
@@ -34,6 +42,8 @@ MISSES = (1 / 3, 1.0, 3.0, 9.0, 19.0)
 """What a miss costs, where a false alarm costs 1."""
 
 ADVICE = "advice"
+SLOPES = "slopes"
+_FEWEST_OF_AN_OUTCOME = 10  # held out, for a slope
 _RESAMPLES = 99
 
 Line = dict[str, Any]
@@ -96,7 +106,7 @@ def costs_of_maps(drawn: Drawn, maps: dict[str, Map]) -> Iterator[Line]:
         for miss in MISSES:
             line[f"{miss:.3g}"] = f"{cost(value >= 1 / (1 + miss), drawn.event, miss):.3f}"
         yield line
-    if PROBCAL not in maps:
+    if ORIGINAL in maps:
         line = {"way": CUT_OFF}
         for miss in MISSES:
             acts = drawn.new >= cut_off(drawn.y, drawn.p, miss)
@@ -132,20 +142,46 @@ def costs_of_advice(drawn: Drawn, miss: float) -> Line:
     return line
 
 
-def lines_of(cell: Cell, part: str, cache: Path) -> list[Line]:
+def lines_of(cell: Cell, part: str, cache: Path, ways: Sequence[str] = ()) -> list[Line]:
     """Measure one cell: one line for each way, or one of the advice for one cost of a miss."""
+    if part == SLOPES:
+        slope = slope_of(cell, cache)
+        return [] if slope is None else [slope]
     drawn = cell.draw(cache)
     if drawn is None:
         return []
     if part == ADVICE:
         miss = MISSES[cell.seed() % len(MISSES)]
         return [costs_of_advice(drawn, miss)]
-    return list(costs_of_maps(drawn, MAPS if part == "maps" else SLOW_MAPS))
+    maps = SLOW_MAPS if part == "probcal" else MAPS
+    if ways:
+        maps = {name: maps[name] for name in ways}
+    return list(costs_of_maps(drawn, maps))
+
+
+def slope_of(cell: Cell, cache: Path) -> Line | None:
+    """Return the slope and the shift at the mean log odds of the line that a model needs, fitted to
+    all its held-out rows; None where they have too few of an outcome.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    p, y = predictions(cell.table, cell.split, cell.model, cache)
+    events = int(y.sum()) if len(p) else 0
+    if min(events, len(y) - events) < _FEWEST_OF_AN_OUTCOME:
+        return None
+    score = log_odds(p)
+    centre = score.mean()
+    line = LogisticRegression(C=1e6, max_iter=500).fit((score - centre)[:, np.newaxis], y)
+    shift = line.intercept_[0] - centre
+    return {"slope": f"{line.coef_[0, 0]:.3f}", "shift": f"{shift:.3f}"}
 
 
 KEYS = ("table", "split", "model", "n", "repeat")
+_MAP_COLUMNS = ("way", *(f"{miss:.3g}" for miss in MISSES), "note")
 COLUMNS = {
-    "maps": ("way", *(f"{miss:.3g}" for miss in MISSES), "note"),
+    "maps": _MAP_COLUMNS,
+    "probcal": _MAP_COLUMNS,
+    SLOPES: ("slope", "shift"),
     ADVICE: (
         "miss",
         "grade",
@@ -163,15 +199,16 @@ COLUMNS = {
 def main(arguments: list[str] | None = None) -> None:
     """Measure what is not yet in the file."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=("maps", "probcal", ADVICE))
+    parser.add_argument("part", choices=tuple(COLUMNS))
     parser.add_argument("path", type=Path)
     parser.add_argument("--cache", type=Path, required=True, help="folder of predictions")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, choices=SIZES)
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--half", choices=("A", "B", "AB"), default="AB", help="of the tables")
+    parser.add_argument("--ways", nargs="+", default=(), help="those of maps (default: all)")
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
-    columns = KEYS + COLUMNS[ADVICE if options.part == ADVICE else "maps"]
+    columns = KEYS + COLUMNS[options.part]
     done = set()
     if options.path.exists():
         with options.path.open(encoding="utf-8") as file:
@@ -184,7 +221,9 @@ def main(arguments: list[str] | None = None) -> None:
             if cell.key in done:
                 continue
             head = dict(zip(KEYS, cell.key, strict=True))
-            writer.writerows(head | line for line in lines_of(cell, options.part, options.cache))
+            writer.writerows(
+                head | line for line in lines_of(cell, options.part, options.cache, options.ways)
+            )
             file.flush()
             print(*cell.key, file=sys.stderr, flush=True)
 

@@ -88,9 +88,14 @@ def fit_logistic(
 
 
 def fit_logistic_with_prior(
-    x: Floats, negative: Floats, positive: Floats, prior: NormalPrior
+    x: Floats,
+    negative: Floats,
+    positive: Floats,
+    prior: NormalPrior,
+    *,
+    offset: Floats | None = None,
 ) -> Floats:
-    """Fit the most likely coefficients of ``logit(rate) = coefficients @ x``, given a prior.
+    """Fit the most likely coefficients of ``logit(rate) = coefficients @ x + offset``, given a prior.
 
     Several tables of weights are fitted at once, each by itself; with a prior every table has
     exactly one maximum.
@@ -103,6 +108,8 @@ def fit_logistic_with_prior(
         The weight of the rows without and with the event: at least 0, whole or not.
     prior : NormalPrior
         The prior of the coefficients, with a precision above 0.
+    offset : ndarray of shape (entries,), optional
+        What is added to the log odds.
 
     Returns
     -------
@@ -110,10 +117,10 @@ def fit_logistic_with_prior(
     """
     start = prior.mean[np.newaxis]
     if len(negative) > 1:  # tables are much alike: the fit to all of them is near to each
-        together = _Loss(x, _pooled(negative), _pooled(positive), prior)
+        together = _Loss(x, _pooled(negative), _pooled(positive), prior, offset)
         start = _minimize(together, start, _TOLERANCE).coefficients
     start = np.repeat(start, len(negative), axis=0)
-    return _minimize(_Loss(x, negative, positive, prior), start, _TOLERANCE).coefficients
+    return _minimize(_Loss(x, negative, positive, prior, offset), start, _TOLERANCE).coefficients
 
 
 def _pooled(weight: Floats) -> Floats:

@@ -46,14 +46,78 @@ Method = Callable[[DistinctTable], PiecewiseMap]
 # Logistic regressions. Columns are ``log p``, ``-log(1 - p)`` and 1, and a method is the rows of
 # combinations of them that its coefficients multiply: of one slope for both logarithms, the first
 # two columns add up to the log odds.
-_LOG_ODDS = [1.0, 1.0, 0.0]
-_INTERCEPT = [0.0, 0.0, 1.0]
-LOGISTIC = {
-    "logistic": np.array([_LOG_ODDS, _INTERCEPT]),
-    "beta": np.eye(3),
-    "temperature": np.array([_LOG_ODDS]),
+_LOG_ODDS = np.array([1.0, 1.0, 0.0])
+_INTERCEPT = np.array([0.0, 0.0, 1.0])
+
+
+class Formula(NamedTuple):
+    """What a logistic regression fits: log odds as a linear function of the columns."""
+
+    combinations: Floats  # of the columns, that the coefficients multiply
+    prior: NormalPrior  # of the coefficients
+    fixed: Floats | None = None  # a combination that is added as it is
+
+
+def _around_identity(*combinations: Floats) -> Formula:
+    """Return a formula whose slopes are around 1 and whose intercepts are around 0."""
+    table = np.stack(combinations)
+    is_slope = np.sign(table[:, 0] + table[:, 1])
+    return Formula(table, NormalPrior(is_slope, PRIOR_PRECISION))
+
+
+_FORMULAS = {
+    "logistic": _around_identity(_LOG_ODDS, _INTERCEPT),
+    "beta": _around_identity(*np.eye(3)),
+    "temperature": _around_identity(_LOG_ODDS),
+    "intercept": _around_identity(_INTERCEPT)._replace(fixed=_LOG_ODDS),
 }
-"""The combinations of columns of the methods that are logistic regressions."""
+
+# The two kinds of maps that models usually need, by the slopes of those of half A of
+# docs/benchmarks/study-real-data.md: nearly calibrated ones, and ones whose log odds are several
+# times too large, such as naive Bayes. Deviations are those of no rows: what a model does may be
+# unusual, and the prior is wider with more rows.
+_ROWS_OF_PRIORS = 300  # with so many, variances are doubled
+
+
+class _UsualMap(NamedTuple):
+    """A prior of a line in the log odds: of its slope, and of its shift at their mean."""
+
+    slope: float
+    slope_deviation: float
+    shift_deviation: float
+
+
+_USUAL_MAPS = {
+    "calibrated_prior": _UsualMap(slope=0.9, slope_deviation=0.25, shift_deviation=0.7),
+    "overconfident_prior": _UsualMap(slope=0.3, slope_deviation=0.2, shift_deviation=1.0),
+}
+
+
+def _usual_formula(usual: _UsualMap, prob: Floats, weight: Floats) -> Formula:
+    """Return a line in the log odds with a prior, whose coefficients count its deviations.
+
+    `weight` has the number of rows by table, outcome and prediction.
+    """
+    rows = weight.sum(axis=(0, 1))
+    inside = np.clip(prob, *_finite_ends(prob[rows > 0]))
+    centre = float(rows @ log_odds(inside) / rows.sum()) * _INTERCEPT
+    wider = np.sqrt(1 + rows.sum() / len(weight) / _ROWS_OF_PRIORS)
+    slope_deviation = usual.slope_deviation * wider
+    slope = slope_deviation * (_LOG_ODDS - centre)
+    shift = usual.shift_deviation * wider * _INTERCEPT
+    prior = NormalPrior(np.array([usual.slope / slope_deviation, 0.0]), precision=1.0)
+    return Formula(np.stack([slope, shift]), prior, fixed=centre)
+
+
+LOGISTIC = (*_FORMULAS, *_USUAL_MAPS)
+"""The methods that are logistic regressions."""
+
+
+def _formula(name: str, prob: Floats, weight: Floats) -> Formula:
+    """Return what a method fits to tables of predictions."""
+    if name in _USUAL_MAPS:
+        return _usual_formula(_USUAL_MAPS[name], prob, weight)
+    return _FORMULAS[name]
 
 
 def _columns(p: Floats, least: float, most: float) -> Floats:
@@ -77,24 +141,26 @@ def _finite_ends(prob: Floats) -> tuple[float, float]:
     return max(float(least), NEAREST), min(float(most), 1 - NEAREST)
 
 
-def _fit_columns(prob: Floats, weight: Floats, combinations: Floats) -> Floats:
+def _fit_columns(prob: Floats, weight: Floats, formula: Formula) -> Floats:
     """Fit the coefficients of `_columns` to each of several tables of the same predictions.
 
-    Coefficients are those of `combinations`, with a prior around the identity. `weight` has the
-    number of rows by table, outcome and prediction.
+    `weight` has the number of rows by table, outcome and prediction.
     """
     occupied = weight.any(axis=(0, 1))
     prob = prob[occupied]
     weight = weight[:, :, occupied]
     columns, pooled = _pool_neighbours(_columns(prob, *_finite_ends(prob)), weight)
-    identity = np.sign(combinations[:, 0] + combinations[:, 1])  # 1 for slopes, 0 for intercepts
+    combinations = formula.combinations
     fitted = fit_logistic_with_prior(
         combinations @ columns,
         pooled[:, 0],
         pooled[:, 1],
-        NormalPrior(identity, PRIOR_PRECISION),
+        formula.prior,
+        offset=None if formula.fixed is None else formula.fixed @ columns,
     )
     coefficients: Floats = fitted @ combinations
+    if formula.fixed is not None:
+        coefficients += formula.fixed
     # a map that falls somewhere would reverse the order of predictions
     has_two_slopes = (combinations[:, 0] != combinations[:, 1]).any()
     if has_two_slopes:
@@ -114,7 +180,7 @@ def _drop_negative_slopes(
     for pattern in np.unique(is_negative[is_negative.any(axis=1)], axis=0):
         tables = (is_negative == pattern).all(axis=1)
         left = combinations[~combinations[:, :2][:, pattern].any(axis=1)]
-        coefficients[tables] = _fit_columns(prob, weight[tables], left)
+        coefficients[tables] = _fit_columns(prob, weight[tables], _around_identity(*left))
 
 
 def _pool_neighbours(columns: Floats, weight: Floats) -> tuple[Floats, Floats]:
@@ -128,8 +194,9 @@ def _pool_neighbours(columns: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
 def _logistic(table: DistinctTable, name: str) -> PiecewiseMap:
     least, most = _finite_ends(table.prob)
-    weight = np.stack([table.negative, table.positive])
-    (coefficients,) = _fit_columns(table.prob, weight[np.newaxis], LOGISTIC[name])
+    weight = np.stack([table.negative, table.positive])[np.newaxis]
+    formula = _formula(name, table.prob, weight)
+    (coefficients,) = _fit_columns(table.prob, weight, formula)
     return PiecewiseMap.tabulate(
         lambda p: inner_expit(coefficients @ _columns(p, least, most)), (), least, most
     )
@@ -233,11 +300,12 @@ def _event_rate(table: DistinctTable) -> float:
     return float((positive + _HALF_ROW) / (total + 2 * _HALF_ROW))
 
 
+BINS = {"bins_8": 8, "bins_32": 32, "bins_128": 128}
+"""The number of bins of the methods that are made of bins."""
+
 _SHAPES: dict[str, Callable[[DistinctTable], Shape]] = {
     "isotonic": _isotonic,
-    "bins_8": partial(_bins, n_bins=8),
-    "bins_32": partial(_bins, n_bins=32),
-    "bins_128": partial(_bins, n_bins=128),
+    **{name: partial(_bins, n_bins=n_bins) for name, n_bins in BINS.items()},
     "constant": _constant,
 }
 
@@ -273,7 +341,8 @@ def fitted_values(methods: Sequence[str], prob: Floats, weight: Floats) -> Float
     columns = _columns(prob, *_finite_ends(prob[weight.any(axis=(0, 1))]))
     for value, name in zip(values, methods, strict=True):
         if name in LOGISTIC:
-            value[:] = inner_expit(_fit_columns(prob, weight, LOGISTIC[name]) @ columns)
+            formula = _formula(name, prob, weight)
+            value[:] = inner_expit(_fit_columns(prob, weight, formula) @ columns)
         elif name == "none":
             value[:] = prob
         else:

@@ -58,9 +58,9 @@ class Recalibrator(Saved):
     Parameters
     ----------
     methods : "auto", str or sequence of str
-        The methods: some of "logistic", "beta", "temperature", "none", "isotonic", "bins_8",
-        "bins_32", "bins_128" and "constant". "auto" takes them all. The map is the mean of theirs,
-        or that of a single method.
+        The methods: some of "logistic", "beta", "temperature", "intercept", "calibrated_prior",
+        "overconfident_prior", "none", "isotonic", "bins_8", "bins_32", "bins_128" and "constant".
+        "auto" takes them all. The map is the mean of theirs, or that of a single method.
     confidence_level : float
         Of each bound in the certificate.
     threshold_range : float or (float, float), optional
@@ -100,7 +100,9 @@ class Recalibrator(Saved):
     Notes
     -----
     Methods: "temperature" and "logistic" (Platt) are logistic regressions on the logit with one and two parameters,
-    "beta" has three, of which the two slopes are at least 0; "isotonic" is isotonic regression with straight lines
+    "beta" has three, of which the two slopes are at least 0; "intercept" is a shift of the logit alone;
+    "calibrated_prior" and "overconfident_prior" are Platt's with a prior around the maps that models usually need, from
+    few rows; "isotonic" is isotonic regression with straight lines
     between the mean predictions of its blocks, so it keeps the order of predictions, and with end blocks half a row off
     0 and 1, so no log loss is infinite (scikit-learn's `IsotonicRegression` is level over each block, and often 0 and 1
     at the ends); "bins_8" to "bins_128" take the event rate in bins with equal numbers of rows, and correct what is not
@@ -109,7 +111,8 @@ class Recalibrator(Saved):
     The weight of a method is in proportion to ``exp(-L)``, where ``L`` is its log loss in nats,
     summed over all rows, by cross-validation in five folds: how likely the outcomes were, by the
     maps that had not seen them. Few rows cannot tell methods apart, and choosing one of them would
-    be a lottery; the mean hardly depends on a single row. Weights below 1% are 0.
+    be a lottery; the mean hardly depends on a single row. Weights below 1% are 0, and so are those
+    of bins of fewer than 30 rows.
     docs/benchmarks/study-recalibration.md compares the mean with other ways. A `threshold_range`
     does not change the weights: by the loss in the range alone they were worse for the decisions of
     the range itself (docs/guide/threshold-range.md), as fewer rows tell methods apart.

@@ -22,6 +22,7 @@ from rainproof.recalibration.division import FOLDS, Division, pool_cells, pool_r
 from rainproof.recalibration.maps import BLOCK, ClassMap, ClassPart
 from rainproof.recalibration.method_names import CLASS_METHODS, EVENT_METHODS
 from rainproof.recalibration.methods import (
+    BINS,
     FORMULAS,
     METHODS,
     NEAREST,
@@ -31,6 +32,9 @@ from rainproof.recalibration.methods import (
 )
 
 _LEAST_WEIGHT = 0.01  # of a map in the mean: more pieces would change next to nothing
+# Of all that are fitted: with fewer, bins got all the weight by chance, and cost half a point more
+# with 60 and 100 rows (docs/benchmarks/study-real-data.md).
+_MIN_ROWS_OF_A_BIN = 30
 _HALF_ROW = 0.5  # so many rows cannot tell values apart that are nearer to 0 or 1
 
 
@@ -64,11 +68,20 @@ def mean_weights(log_loss: Floats) -> Floats:
     return share
 
 
+def _without_small_bins(methods: Sequence[str], log_loss: Floats, rows: float) -> Floats:
+    """Return the losses of methods, infinite for bins of too few rows; all, if all are such."""
+    n_bins = np.array([BINS.get(method, 0) for method in methods])
+    is_small = n_bins * _MIN_ROWS_OF_A_BIN > rows
+    if is_small.all():
+        return log_loss
+    return np.where(is_small, np.inf, log_loss)
+
+
 def _candidates(
     methods: Sequence[str], log_loss: Floats, squares: Floats, rows: float
 ) -> tuple[Candidate, ...]:
     """Weigh methods, given their losses summed over all rows."""
-    weight = mean_weights(log_loss)
+    weight = mean_weights(_without_small_bins(methods, log_loss, rows))
     return tuple(
         Candidate(
             method=method,
@@ -251,10 +264,12 @@ def cross_fit(
     first, second = np.triu_indices(FOLDS)  # also twice the same
     value, log_loss = cross_validate(prob, weight, methods, first, second)
     mean = np.empty((FOLDS, FOLDS, len(prob)))
+    rows = float(weight.sum())
     for f, g in np.ndindex(FOLDS, FOLDS):
         # The weights of the mean must not be from the rows that it predicts.
         others = [h for h in range(FOLDS) if h not in (f, g)]
-        share = mean_weights(log_loss[:, f, others].sum(axis=1))
+        loss = _without_small_bins(methods, log_loss[:, f, others].sum(axis=1), rows)
+        share = mean_weights(loss)
         (fit,) = np.flatnonzero((first == min(f, g)) & (second == max(f, g)))
         mean[f, g] = share @ value[:, fit]
     folds = np.arange(FOLDS)
