@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import sys
 from io import BytesIO, TextIOWrapper
@@ -12,7 +11,7 @@ import pytest
 from helpers.cases import for_each
 
 import rainproof
-from rainproof.cli import commands, main
+from rainproof.cli import app, main
 
 pytestmark = pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 
@@ -151,10 +150,7 @@ APART = {  # where a command means something else by an option, or needs somethi
 
 def parsers():
     """The parser of each command, as its help is made from it."""
-    every = argparse.ArgumentParser().add_subparsers()
-    for name in PLAIN:
-        getattr(commands, f"add_{name.replace('-', '_')}")(every)
-    return every.choices
+    return app.make_parsers("")[1]
 
 
 def options_of(command):

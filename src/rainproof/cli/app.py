@@ -6,7 +6,7 @@ import argparse
 import difflib
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 # runs.
 from rainproof import __version__
 from rainproof.cli import commands
+from rainproof.cli.help_layout import overview, sections, usage_of
 from rainproof.cli.options import check_outputs, check_together, dest
 from rainproof.cli.output import coloured_help, let_go, one_line, say
 from rainproof.cli.reading import STDIN, prepared
@@ -34,13 +35,13 @@ COMMANDS = {
     "report": "assessing",
     "recalibrate": "recalibrating",
     "apply": "recalibrating",
+    "stream": "recalibrating",
+    "threshold": "deciding",
     "policy": "deciding",
     "decide": "deciding",
     "switch": "deciding",
-    "threshold": "deciding",
     "store": "measuring",
     "monitor": "monitoring",
-    "stream": "recalibrating",
     "demo": "demo",
     "completion": "app",
 }
@@ -50,24 +51,25 @@ COMMANDS = {
 
 _ONE_CLASS = "in Python, rainproof.scan(FILE, classes=[...], outcome=...) has that of each class"
 _DESCRIPTION = "What can a decision lose by acting on these predicted probabilities?"
-_EPILOG = """\
-examples:
-  rainproof demo --open
-  rainproof rain.csv                    (assess it, with columns that are guessed)
-  rainproof measure rain.csv --prob probability --outcome rained
-  rainproof assess rain.csv --prob probability --outcome rained
-  rainproof report rain.csv --prob probability --outcome rained -o report.html
-  rainproof recalibrate rain.csv --prob probability --outcome rained -o map.json
-
-'rainproof COMMAND --help' explains a command, with examples.
-"""
 
 
 class _Parser(argparse.ArgumentParser):
-    """Report wrong arguments in one line, and print help in colour where there are colours."""
+    """Report wrong arguments in one line, and print help in colour where there are colours.
 
-    def __init__(self, **options: Any) -> None:
+    Parameters
+    ----------
+    summary : str
+        What the list of commands says of it.
+    most_used : sequence of str
+        The options that its help begins with.
+    options : Any
+        What argparse takes.
+    """
+
+    def __init__(self, *, summary: str = "", most_used: Sequence[str] = (), **options: Any) -> None:
         super().__init__(**options)
+        self.summary = summary
+        self.most_used = most_used
         # From Python 3.14 on it has colours of its own; ours are the same everywhere.
         self.color = False
 
@@ -85,9 +87,35 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{message} (see '{self.prog} --help')")
 
+    def format_help(self) -> str:
+        """Return the help, with the options under headings."""
+        # The only options that exclude each other are --prob and --classes.
+        needs_prob = any(group.required for group in self._mutually_exclusive_groups)
+        formatter = self._get_formatter()
+        usage = usage_of(self.prog, self.actions(), needs_prob=needs_prob)
+        formatter.add_usage(usage, [], [])
+        formatter.add_text(self.description)
+        for heading, actions in sections(self.actions(), self.most_used).items():
+            formatter.start_section(heading)
+            formatter.add_arguments(actions)
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
     def print_help(self, file: Any = None) -> None:
         stream = file or sys.stdout
         say(stream, coloured_help(self.format_help(), stream))
+
+
+class _Tool(_Parser):
+    """The parser of the tool, whose help is the list of its commands."""
+
+    parser_of: Mapping[str, _Parser]
+
+    def format_help(self) -> str:
+        """Return the list of commands, in groups."""
+        summaries = {name: parser.summary for name, parser in self.parser_of.items()}
+        return overview(self.prog, self.description or "", summaries)
 
 
 def run(argv: Sequence[str] | None, settle: Callable[[], None]) -> int:
@@ -204,18 +232,13 @@ def make_parsers(command: str) -> tuple[_Parser, dict[str, _Parser]]:
     names: Iterable[str] = COMMANDS
     if command in COMMANDS and command != "completion":
         names = [command]
-    parser = _Parser(
-        prog="rainproof",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = _Tool(prog="rainproof", description=_DESCRIPTION, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"rainproof {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     for name in names:
         getattr(commands, f"add_{dest(name)}")(subparsers)
     parser_of: dict[str, _Parser] = subparsers.choices
+    parser.parser_of = parser_of
     parser.set_defaults(parser=parser, parsers=[parser, *parser_of.values()])  # for completion
     return parser, parser_of
 

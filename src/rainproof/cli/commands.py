@@ -34,37 +34,39 @@ ASSESS = (
 it.
 """
 
+# For commands that refuse columns of costs.
+_COST_FP = "cost of a false positive (false alarm)"
+_COST_FN = "cost of a false negative (missed event)"
+
 
 def add_assess(commands: Commands) -> None:
-    """Assess the predicted probabilities in files: are they useful, are they honest,
-    what would recalibration gain, and what do they cost you?
+    """Assess predicted probabilities: are they useful and calibrated, what would
+    recalibration gain, and what do they cost you?
 
-    Prints the verdict (use, recalibrate, avoid, or unknown), the reason, the next
-    step and a table of the answers. What decisions can lose is proven at the confidence
-    level; costs, skill and gains are estimates. 'rainproof report' writes the same as a
-    page with charts; 'rainproof measure' is a quick look at these rows only.
+    The command prints the verdict (use, recalibrate, avoid or unknown), its reason, the
+    next step and a table. Losses are bounded at the confidence level; costs, skill and
+    gains are estimates.
 
     examples:
       rainproof assess rain.csv --prob probability --outcome rained
       rainproof assess loans.parquet --prob p_default --outcome status \\
           --pos-label default --weight amount --cost-fp 1 --cost-fn 9 --json
-      rainproof assess 'data/*.parquet' --prob p --outcome y --by region
-      rainproof assess visits.csv --prob risk --outcome died --threshold-range 5%,20%
+      rainproof assess data/*.parquet --prob p --outcome y --by region
+      rainproof assess visits.csv --prob risk --outcome died \\
+          --threshold-range 5%,20%
       rainproof assess visits.csv --prob p --outcome died --groups patient \\
           --fail-on avoid,recalibrate
       rainproof assess photos.csv --classes cat dog eel --outcome animal
       rainproof assess payments.csv --prob p --outcome fraud \\
           --cost-fp 5 --cost-fn amount --capacity 2%
 
-    --cost-fp and --cost-fn take a number, or the name of a column with the cost of
-    each row. Up to 262,144 rows are judged as they are, more are compressed while
-    they are read: files may be larger than memory, except with --groups and with
-    columns of costs.
+    --groups, --fractional, --classes and columns of costs keep all rows in memory.
     """
     parser = new_command(
         commands,
         add_assess,
-        "is the forecast useful, honest, worth recalibrating? the verdict",
+        "give a verdict: useful, calibrated, at what cost?",
+        most_used=("--prob", "--outcome", "--cost-fp", "--cost-fn", "--groups"),
         one="if --fail-on names the grade",
     )
     add_shared(parser, "file", *ASSESS, guess=True)
@@ -73,11 +75,9 @@ def add_assess(commands: Commands) -> None:
         metavar="GRADES",
         type=_grades,
         default=(),
-        help=f"exit with code 1 if the verdict is one of these: {','.join(sorted(GRADES))}",
+        help=f"exit with code 1 for these grades: {','.join(sorted(GRADES))}",
     )
-    parser.add_argument(
-        "--verbose", action="store_true", help="also print the details behind the verdict"
-    )
+    parser.add_argument("--verbose", action="store_true", help="also print the details")
     add_shared(parser, *RESULT)
 
 
@@ -92,11 +92,11 @@ def _grades(text: str) -> tuple[str, ...]:
 
 
 def add_report(commands: Commands) -> None:
-    """Write a report on the predicted probabilities in files: one HTML page.
+    """Write a report on predicted probabilities: one HTML page.
 
-    The verdict comes first, then charts, tables and the method. A slider takes what
-    a false alarm and a miss cost, and gives advice for that threshold. The page
-    works in any browser without a network and can be mailed as it is.
+    The verdict comes first, then charts, tables and the method. A slider takes the costs
+    of a false positive (false alarm) and a false negative (missed event), and shows the
+    advice for them. The page works in any browser without a network, and can be mailed.
 
     examples:
       rainproof report rain.csv --prob probability --outcome rained \\
@@ -110,19 +110,23 @@ def add_report(commands: Commands) -> None:
       rainproof report photos.csv --classes cat dog eel --outcome animal \\
           --cost-matrix costs.json -o report.html
 
-    Files are read in pieces: they may be larger than memory.
+    Files may be larger than memory, except with --groups, --fractional, --classes or
+    columns of costs.
     """
     parser = new_command(
-        commands, add_report, "write a report on the probabilities in files: one HTML page"
+        commands,
+        add_report,
+        "write the verdict with charts, as one HTML page",
+        most_used=("--prob", "--outcome", "--cost-fp", "--cost-fn", "--output"),
     )
     add_shared(parser, "file", *ASSESS, guess=True)
     parser.add_argument(
         "--preset",
         choices=["clinical"],
-        help="clinical: measures and plots of the STRATOS core set first, and the TRIPOD+AI items they serve",
+        help="clinical: first show the measures and plots of the STRATOS core set, and the TRIPOD+AI items they serve",
     )
     _add_page(parser)
-    add_output(parser, "the page to write (.html)", "report", ".html", ".htm")
+    add_output(parser, "page to write (.html)", "report", ".html", ".htm")
     add_shared(parser, "--quiet")
 
 
@@ -135,37 +139,41 @@ def _add_page(parser: argparse.ArgumentParser) -> None:
 def add_demo(commands: Commands) -> None:
     """Write a report on 2,000 rain forecasts that come with rainproof.
 
-    The forecaster is overconfident. The forecasts (rain.csv) and the report
-    (report.html) are written to a folder. An umbrella for nothing (a false alarm)
-    costs 35, getting wet (a miss) costs 65.
+    The forecasts are overconfident. The command writes them (rain.csv) and the report
+    (report.html) to a folder. An umbrella that nobody needs (a false positive) costs 35,
+    getting wet (a false negative) costs 65.
 
     examples:
       rainproof demo --open
       rainproof demo build/demo --quiet
     """
-    parser = new_command(commands, add_demo, "write a report on forecasts that come with rainproof")
+    parser = new_command(
+        commands,
+        add_demo,
+        "write a report on forecasts that come with rainproof",
+        most_used=("--open", "--json", "--force", "--quiet"),
+    )
     parser.add_argument(
         "folder",
         metavar="FOLDER",
         nargs="?",
         type=option_types.folder,
         default=Path("rainproof-demo"),
-        help="default: rainproof-demo",
+        help="folder to write to (default: rainproof-demo)",
     )
     _add_page(parser)
     add_shared(parser, "--force", "--quiet")
 
 
 def add_assess_many(commands: Commands) -> None:
-    """Assess the forecasts in several columns of files: which one for your costs?
+    """Assess several forecasts in columns of files: which one suits your costs?
 
-    With --cost-fp and --cost-fn forecasts are ranked by what your decision costs per
-    case, with intervals, beside always acting, never acting and perfect foresight.
-    Without them the one to take has the smallest Brier score (the cost averaged over
-    all thresholds), used as its verdict advises. For every two it is said whether a
-    switch is proven to gain more in some decision than it loses in any: in the table
-    such a forecast comes first. A calibration error ranks nothing: a constant can be
-    perfectly calibrated.
+    With --cost-fp and --cost-fn, forecasts are ranked by the expected cost per case, with
+    intervals, beside always acting, never acting and perfect foresight. Without costs,
+    they are ranked by the Brier score (the cost averaged over all thresholds), each used
+    as its verdict advises. For every pair the command reports whether a switch is proven
+    to gain more in some decision than it loses in any; such a forecast comes first. A
+    calibration error ranks nothing: a constant can be perfectly calibrated.
 
     examples:
       rainproof assess-many rain.csv --prob p_2025 p_2026 --outcome rained
@@ -175,9 +183,12 @@ def add_assess_many(commands: Commands) -> None:
     All rows are kept in memory, about 20 bytes for each row and forecast.
     """
     parser = new_command(
-        commands, add_assess_many, "which of several forecasts, for your costs or for all"
+        commands,
+        add_assess_many,
+        "rank several forecasts, for your costs or for all",
+        most_used=("--prob", "--outcome", "--cost-fp", "--cost-fn", "--groups"),
     )
-    level = "confidence level of each forecast's verdict, and of all comparisons together (default: 0.95)"
+    level = "confidence level of the verdict on each forecast, and of all comparisons together (default: 0.95)"
     parser.add_argument(
         "--prob",
         metavar="COL",
@@ -193,23 +204,25 @@ def add_assess_many(commands: Commands) -> None:
 
 
 def add_switch(commands: Commands) -> None:
-    """Should a new forecast replace an old one? Print the most that any decision
-    loses, and gains, by acting on the new one: on these rows, and with a stated
-    confidence in the population that they were drawn from.
+    """Should a new forecast replace an old one? The command prints the largest loss and
+    the largest gain of any decision that acts on the new one: on these rows, and, with
+    the stated confidence, in the population that they were drawn from.
 
-    Decisions are those whose thresholds are multiples of 1/1024 (all decisions with --groups or
-    --fractional). The rows, or groups, must be independent, and neither forecast may have been
-    fitted on them.
+    Decisions are those whose thresholds are multiples of 1/1024 (all decisions with
+    --groups or --fractional). The clusters, or else the cases, must be independent, and
+    neither forecast may have been fitted on them.
 
     examples:
       rainproof switch rain.csv --old p_2025 --new p_2026 --outcome rained
-      rainproof switch 'data/*.parquet' --old p --new q --outcome y --plot switch.png
+      rainproof switch data/*.parquet --old p --new q --outcome y --plot switch.png
 
-    Files are read in pieces: they may be larger than memory, except with --groups
-    and --fractional.
+    Files may be larger than memory, except with --groups and --fractional.
     """
     parser = new_command(
-        commands, add_switch, "what decisions lose and gain if a new forecast replaces an old one"
+        commands,
+        add_switch,
+        "bound losses and gains of a new forecast over an old one",
+        most_used=("--old", "--new", "--outcome", "--groups", "--plot"),
     )
     level = "confidence level of each of the two bounds (default: 0.95)"
     add_shared(parser, "file", "--old", "--new", *ROWS, "--groups", "--max-weight", "--fractional")
@@ -220,46 +233,48 @@ def add_switch(commands: Commands) -> None:
 
 
 def add_threshold(commands: Commands) -> None:
-    """Find the threshold from which on a target is proven to be kept: at least 90% of
-    the alarms must be real (--precision 90%), at least 80% of the events must be
-    flagged (--recall 80%), at most 5% of the others may be (--false-positive-rate 5%),
-    or several of these at once.
+    """Find a threshold that is proven to keep a target: at least 90% of the flagged cases
+    are events (--precision 90%), at least 80% of the events are flagged (--recall 80%,
+    also called sensitivity), at most 5% of the other cases are flagged
+    (--false-positive-rate 5%), or several of these at once.
 
-    Prints the threshold that flags most cases (with --recall alone, fewest), what is
-    proven there, what is measured, and how many cases it flags. If none is proven: how
-    many rows would be needed, an estimate. The rows, or groups, must be independent,
-    and the forecast must not have been fitted on them.
+    The command prints the threshold that flags most cases (with --recall alone, fewest),
+    what is proven there, what is measured, and how many cases it flags. If no threshold
+    is proven, it estimates how many rows would be needed. The clusters, or else the
+    cases, must be independent, and the forecast must not have been fitted on them.
 
     examples:
       rainproof threshold alarms.csv --prob p --outcome real --precision 90%
       rainproof threshold scans.csv --prob risk --outcome ill --recall 95% \\
           --groups patient
       rainproof threshold answers.jsonl --prob confidence --outcome correct \\
-          --precision 95%      (from which confidence on to answer, else abstain)
+          --precision 95%
 
-    Up to 262,144 rows are judged as they are, more are compressed while they are
-    read: files may be larger than memory, except with --groups and --max-weight.
-    Weights need --max-weight.
+    The last example finds the confidence from which a model should answer; below it, the
+    model abstains. Up to 262,144 rows are used exactly; more are compressed while they
+    are read. Files may be larger than memory, except with --groups, --fractional and
+    --max-weight. Unequal weights need --max-weight.
     """
     parser = new_command(
         commands,
         add_threshold,
-        "the threshold that is proven to keep a precision, a recall",
+        "find a threshold with proven precision or recall",
+        most_used=("--prob", "--outcome", "--precision", "--recall", "--groups"),
         one="if none is proven",
     )
     add_shared(
         parser, "file", "--prob", *ROWS, "--groups", "--max-weight", "--fractional", guess=True
     )
     targets = {
-        "--precision": "the smallest share of events among the flagged cases",
-        "--recall": "the smallest share of flagged cases among the events",
-        "--false-positive-rate": "the largest share of flagged cases among those without the event",
+        "--precision": "target: smallest share of events among the flagged cases",
+        "--recall": "target: smallest share of flagged cases among the events (sensitivity)",
+        "--false-positive-rate": "target: largest share of flagged cases among those without the event (1 - specificity)",
     }
     for flag, words in targets.items():
         parser.add_argument(
             flag, metavar="SHARE", type=option_types.share, help=f"{words}: 0.9 or 90%%"
         )
-    level = "confidence that no false threshold is returned (default: 0.95)"
+    level = "confidence that the threshold keeps its targets (default: 0.95)"
     add_shared(parser, "--confidence-level", "--seed", confidence_level=level)
     add_shared(
         parser,
@@ -270,24 +285,25 @@ def add_threshold(commands: Commands) -> None:
 
 
 def add_measure(commands: Commands) -> None:
-    """Measure the calibration of the predicted probabilities in files: a quick look,
-    without resampling, at these rows only.
+    """Measure the calibration of predicted probabilities on these rows alone, without
+    resampling.
 
-    Prints the Soft-Binned Calibration Decision Loss (SCDL; 0 is perfect, 0.5 is the
-    worst), what it bounds, and all other measures. 'rainproof assess' tests and
-    bounds what is true beyond these rows.
+    The command prints the Soft-Binned Calibration Decision Loss (SCDL; 0 is perfect,
+    0.5 is the worst), what it bounds, and all other measures. 'rainproof assess' tests
+    and bounds what is true beyond these rows.
 
     examples:
       rainproof measure rain.csv --prob probability --outcome rained
-      rainproof measure 'data/*.parquet' --prob p --outcome y --by region \\
+      rainproof measure data/*.parquet --prob p --outcome y --by region \\
           --fail-above 0.03
 
-    Files are read in pieces: they may be larger than memory.
+    Files may be larger than memory, except with --classes.
     """
     parser = new_command(
         commands,
         add_measure,
-        "measure calibration on the rows of files, without resampling",
+        "measure calibration on these rows alone",
+        most_used=("--prob", "--outcome", "--by", "--fail-above", "--json"),
         one="if SCDL is above what --fail-above allows",
     )
     add_shared(parser, "file", "--prob", "--classes", *ROWS, "--by", guess=True)
@@ -295,7 +311,7 @@ def add_measure(commands: Commands) -> None:
         "--rounding",
         choices=["soft", "hard"],
         default="soft",
-        help="how SCDL rounds probabilities: at random without bias (soft, the default) or down (hard)",
+        help="how SCDL rounds probabilities: at random without bias (soft, default) or down (hard)",
     )
     parser.add_argument(
         "--fail-above",
@@ -307,21 +323,23 @@ def add_measure(commands: Commands) -> None:
 
 
 def add_store(commands: Commands) -> None:
-    """Compress the predictions and outcomes in files to one small Parquet file.
+    """Compress predictions and outcomes to one small Parquet file.
 
-    Its size does not depend on the number of rows, and SCDL, the regret curve and
-    the guarantee are kept. Stored samples can be merged: store one a day, and
-    monitor them.
+    Its size does not depend on the number of rows; it keeps SCDL, the regret curve and
+    the guarantee. Stored samples can be merged: store one a day, and monitor them.
 
     examples:
       rainproof store today.parquet --prob p --outcome y -o days/2026-03-02.parquet
       rainproof monitor days --window 7
     """
     parser = new_command(
-        commands, add_store, "compress files to one small file that can be merged and monitored"
+        commands,
+        add_store,
+        "compress the files of a period to one small file",
+        most_used=("--prob", "--outcome", "--output", "--where", "--quiet"),
     )
     add_shared(parser, "file", "--prob", *ROWS_AS_THEY_ARE)
-    add_output(parser, "the .parquet file to write; a missing folder is made", "sample", ".parquet")
+    add_output(parser, ".parquet file to write; a missing folder is created", "sample", ".parquet")
     add_shared(parser, "--quiet")
 
 
@@ -329,27 +347,29 @@ OF_ROWS = ("--prob", *ROWS_AS_THEY_ARE)
 
 
 def add_monitor(commands: Commands) -> None:
-    """Compare what a forecast says with what happens, period by period, and say
-    whether it is in alarm now, since when, and what is off.
+    """Compare predictions with outcomes period by period, and report whether the forecast
+    is in alarm now, since when, and how it is miscalibrated.
 
-    A folder holds one stored sample for each period (see 'rainproof store'), ordered
-    by name: 2026-03-02.parquet. Of rows in files or a database, --by names the column
-    of periods; they are ordered as numbers, or else as text: 2026-03-02. Alarms are
-    raised by a sequential test, not by a limit on a loss: it may run every night.
-    Rows are taken as drawn one after the other, unless --dependent-rows says that one
-    storm can hit all rows of a period.
+    A folder holds one stored sample for each period (see 'rainproof store'), ordered by
+    name: 2026-03-02.parquet. For rows in files or a database, --by names the column of
+    periods; they are ordered as numbers, or else as text: 2026-03-02. Alarms
+    come from a sequential test, not from a limit on a loss: it may run every night. The test assumes that
+    rows are drawn one after the other; with --dependent-rows, rows of a period may depend
+    on each other, as in one storm.
 
     examples:
       rainproof monitor days
       rainproof monitor days --window 28 --plot timeline.png
-      rainproof monitor flights.csv --by day --prob p --outcome late --dependent-rows
+      rainproof monitor flights.csv --by day --prob p --outcome late \\
+          --dependent-rows
       rainproof monitor log.parquet --by time --every day --segments region
-      rainproof monitor days --fail-on new --state told.json || mail -s alarm me
+      rainproof monitor days --fail-on new --state alarms.json || mail -s alarm me
     """
     parser = new_command(
         commands,
         add_monitor,
-        "what a forecast says and what happens over time, and whether it is in alarm now",
+        "test over time whether predictions match outcomes",
+        most_used=("--by", "--prob", "--outcome", "--window", "--fail-on"),
         one="while in alarm with --fail-on change, or if the alarm is new with --fail-on new",
     )
     parser.add_argument(
@@ -357,10 +377,12 @@ def add_monitor(commands: Commands) -> None:
         metavar="SOURCE",
         type=option_types.source,
         nargs="+",
-        help="a folder of stored samples, one .parquet file a period; or with --by files or a table of a database, as "
+        help="a folder of stored samples, one .parquet file for each period; or, with --by, files or a database table, as "
         "for 'rainproof store'",
     )
-    parser.add_argument("--by", metavar="COL", help="column of periods, if rows are given")
+    parser.add_argument(
+        "--by", metavar="COL", help="column of periods, for rows in files or a database"
+    )
     parser.add_argument(
         "--every",
         choices=("hour", "day", "week", "month"),
@@ -370,7 +392,7 @@ def add_monitor(commands: Commands) -> None:
         "--segments",
         metavar="COL",
         nargs="+",
-        help="columns of segments, with --by: which of them changed; all together have the rate A of false alarms",
+        help="with --by: columns of segments, to find which of them changed; --alpha holds for all of them together",
     )
     add_shared(parser, *OF_ROWS, guess=True)
     parser.add_argument(
@@ -381,13 +403,15 @@ def add_monitor(commands: Commands) -> None:
         *COSTS,
         "--confidence-level",
         confidence_level="confidence level of each bound (default: 0.95)",
+        cost_fp=_COST_FP,
+        cost_fn=_COST_FN,
     )
     parser.add_argument(
         "--alpha",
         metavar="A",
         type=option_types.probability,
         default=0.01,
-        help="while the forecast is calibrated, 1/A periods or more to a false alarm on average (default: 0.01)",
+        help="a calibrated forecast raises a false alarm after 1/A periods or more, on average (default: 0.01)",
     )
     parser.add_argument(
         "--dependent-rows",
@@ -404,7 +428,8 @@ def add_monitor(commands: Commands) -> None:
         "--state",
         metavar="FILE",
         type=option_types.path,
-        help="what was told so far: with --fail-on new an alarm is new until a run has told it; made if there is none",
+        help="file of the alarms reported so far: with --fail-on new, an alarm is new until a run has reported it; "
+        "a missing file is created",
     )
     add_shared(parser, *RESULT)
 
@@ -419,24 +444,29 @@ repeats it.
 
 
 def add_recalibrate(commands: Commands) -> None:
-    """Recalibrate predicted probabilities: fit a map from past predictions to better
-    ones. With 2,000 rows or more, prove what it does on rows held out.
+    """Recalibrate predicted probabilities: fit a recalibration map to past predictions and
+    outcomes. With 2,000 rows or more, its effect is proven on rows held out.
 
-    The map is the mean of those of several methods. With --by, a segment gets a map
-    of its own where rows held out prove a gain.
+    The map is the mean of those of several methods, among them Platt scaling (logistic)
+    and isotonic regression. With --by, a segment gets its own map where rows held out
+    prove a gain.
 
     examples:
       rainproof recalibrate past.csv --prob probability --outcome rained -o map.json
-      rainproof recalibrate 'loans/*.parquet' --prob p --outcome status \\
+      rainproof recalibrate loans/*.parquet --prob p --outcome status \\
           --pos-label default --by region -o map.json
       rainproof recalibrate photos.csv --classes cat dog eel --outcome animal \\
           -o map.json
 
-    'rainproof apply' applies the map to a file; 'rainproof policy --map' acts on it.
-    Files are read in pieces: they may be larger than memory, except with --groups.
+    'rainproof apply' recalibrates a file; 'rainproof policy --map' acts on recalibrated
+    probabilities. Files may be larger than memory, except with --groups, --fractional
+    and --classes.
     """
     parser = new_command(
-        commands, add_recalibrate, "fit a map from predictions to better ones, with a certificate"
+        commands,
+        add_recalibrate,
+        "fit a recalibration map to past predictions",
+        most_used=("--prob", "--outcome", "--output", "--by", "--groups"),
     )
     level = "confidence level of each bound (default: 0.95)"
     add_shared(parser, "file", *RECALIBRATE, confidence_level=level)
@@ -446,16 +476,16 @@ def add_recalibrate(commands: Commands) -> None:
         metavar="M",
         nargs="+",
         choices=tuple(dict.fromkeys((*EVENT_METHODS, *CLASS_METHODS))),
-        help=f"what to average (default: all): {names}",
+        help=f"methods to average (default: all): {names}",
     )
     add_shared(parser, "--plot", plot="also draw the map: .png, .svg or .pdf")
     add_shared(parser, "--json", json="print the map as JSON instead of text")
-    add_output(parser, "the map to write, as JSON", "recalibrator", ".json")
+    add_output(parser, "recalibration map to write, as JSON", "recalibrator", ".json")
     add_shared(parser, "--quiet")
 
 
 def add_apply(commands: Commands) -> None:
-    """Apply a map to each row of a file of predicted probabilities.
+    """Recalibrate each row of a file of predicted probabilities, by a recalibration map.
 
     The file is copied with a column of recalibrated probabilities added:
     COL_recalibrated.
@@ -464,9 +494,14 @@ def add_apply(commands: Commands) -> None:
       rainproof recalibrate past.csv --prob probability --outcome rained -o map.json
       rainproof apply today.csv --map map.json --prob probability -o better.csv
       rainproof apply new.csv --map map.json --classes cat dog eel -o better.csv
+
+    The file may be larger than memory.
     """
     parser = new_command(
-        commands, add_apply, "apply a map of 'rainproof recalibrate' to each row of a file"
+        commands,
+        add_apply,
+        "recalibrate each row of a file, by that map",
+        most_used=("--map", "--prob", "--output", "--by", "--keep-missing"),
     )
     add_copied(parser)
     parser.add_argument(
@@ -474,20 +509,18 @@ def add_apply(commands: Commands) -> None:
         metavar="FILE",
         type=option_types.file_name,
         required=True,
-        help="the map, as written by 'rainproof recalibrate'",
+        help="recalibration map, as written by 'rainproof recalibrate'",
     )
-    add_shared(
-        parser, "--by", by="columns of the map's segments (default: the names it was fitted with)"
-    )
+    add_shared(parser, "--by", by="columns of segments (default: those the map was fitted with)")
     parser.add_argument(
         "--unseen",
         choices=("error", "pooled"),
         default="error",
-        help="rows of segments that the map has not seen: an error, or recalibrated by the map of all rows",
+        help="how to treat segments that the map was not fitted to: error (default), or pooled, the map of all rows",
     )
     add_output(
         parser,
-        "the file to write; it appears when it is complete, and never if anything goes wrong",
+        "file to write; it appears only when it is complete",
         None,
     )
     add_shared(parser, "--quiet")
@@ -497,13 +530,13 @@ def add_stream(commands: Commands) -> None:
     """Recalibrate a stream of predictions, one line in, one line out.
 
     Standard input has one JSON object a line: {"id": "a", "p": 0.7} asks for a
-    recalibrated prediction, {"id": "a", "y": 1} tells its outcome, however late. The
+    recalibrated prediction, {"id": "a", "y": 1} reports its outcome, however late. The
     answers are {"id": "a", "probability": 0.703125} and {"id": "a", "learnt": true},
     or {"error": ...} for a line that is refused.
 
     The state is in a file, with a journal and a lock beside it. The process may be
     killed at any point: start it again with the same file, and send again the lines
-    that were not answered. Nothing is lost, and nothing is learnt twice. Use each id
+    that were not answered. Nothing is lost, and nothing is learned twice. Use each id
     once, and one process for each file.
 
     examples:
@@ -513,26 +546,27 @@ def add_stream(commands: Commands) -> None:
     parser = new_command(
         commands,
         add_stream,
-        "recalibrate a stream of predictions, whatever happens",
+        "recalibrate a stream of predictions",
+        most_used=("--grid", "--seed"),
         one="if a line was refused",
     )
     parser.add_argument(
         "state",
         metavar="FILE",
         type=option_types.file_name,
-        help="the state file; made if there is none",
+        help="state file; a missing one is created",
     )
     parser.add_argument(
         "--grid",
         metavar="M",
         type=int,
-        help="the grid of a new state, a power of two (default: it grows)",
+        help="grid of a new state, a power of two (default: it grows)",
     )
     parser.add_argument(
         "--seed",
         metavar="N",
         type=int,
-        help="the seed of a new state (default: random, and secret)",
+        help="seed of a new state (default: random, and secret)",
     )
 
 
@@ -544,36 +578,39 @@ def add_policy(commands: Commands) -> None:
     """Make a policy: how to act on probabilities with a small loss for every decision.
 
     State the decision by two costs, or by the threshold from which to act. The policy
-    rounds probabilities to a grid at random, then acts: the grid with the smallest
-    loss on the past predictions and outcomes in files. So rows close to the threshold
-    may get either action; what that costs on these rows is printed, beside the cost
-    of acting on the probabilities as they are. With --map the policy recalibrates
-    them first, by a map of 'rainproof recalibrate', which is stored in it.
+    rounds probabilities to a grid at random, then acts: the grid has the smallest loss on
+    the past predictions and outcomes in files. Rows close to the threshold may therefore
+    get either action; the command prints what that costs on these rows, beside the cost
+    of acting on the original probabilities. With --map the policy recalibrates them
+    first, by a map of 'rainproof recalibrate', which it stores.
 
     examples:
       rainproof policy past.csv --prob probability --outcome rained \\
           --cost-fp 35 --cost-fn 65 -o policy.json
       rainproof policy loans.parquet --prob p_default --outcome status \\
           --pos-label default --threshold 0.1 --actions lend refuse -o policy.json
-      rainproof policy past.csv --prob probability --outcome rained --threshold 0.3 \\
-          --map map.json -o policy.json
+      rainproof policy past.csv --prob probability --outcome rained \\
+          --threshold 0.3 --map map.json -o policy.json
 
-    'rainproof decide' applies the policy. For decisions with more than two actions
-    use Python: rainproof.RoundingPolicy(task, sample=...).save("policy.json").
-    A forecast that 'rainproof assess' grades "avoid" or "recalibrate" gets a warning;
-    --groups is for that grade alone.
+    'rainproof decide' applies the policy. Decisions with more than two actions need
+    Python: rainproof.RoundingPolicy(task, sample=...).save("policy.json"). A forecast
+    that 'rainproof assess' grades "avoid" or "recalibrate" gets a warning; only that
+    grade uses --groups.
     """
     parser = new_command(
         commands,
         add_policy,
-        "make a policy from costs and past predictions, for 'rainproof decide'",
+        "make a policy from costs and past predictions",
+        most_used=("--prob", "--outcome", "--cost-fp", "--cost-fn", "--output"),
     )
-    add_shared(parser, "file", "--prob", *ROWS, "--groups", *COSTS)
+    add_shared(
+        parser, "file", "--prob", *ROWS, "--groups", *COSTS, cost_fp=_COST_FP, cost_fn=_COST_FN
+    )
     parser.add_argument(
         "--threshold",
         metavar="P",
         type=option_types.probability,
-        help="instead of costs: act from this probability on",
+        help="instead of costs: act when the probability is at least P",
     )
     parser.add_argument(
         "--actions",
@@ -586,19 +623,19 @@ def add_policy(commands: Commands) -> None:
         "--map",
         metavar="FILE",
         type=option_types.file_name,
-        help="a map of 'rainproof recalibrate' to apply before anything else",
+        help="recalibration map of 'rainproof recalibrate', which the policy applies first",
     )
     parser.add_argument(
         "--grid",
         metavar="M",
         type=option_types.whole_number(_GRID, _GRIDS),
-        help="round to multiples of 1/M, a power of two (default: that with the smallest loss for any decision); "
+        help="round to multiples of 1/M, a power of two (default: the grid with the smallest loss for any decision); "
         "a finer grid acts at random less often, with a weaker guarantee",
     )
     add_shared(
         parser, "--seed", "--json", json="print the policy and its costs as JSON instead of text"
     )
-    add_output(parser, "the policy to write, as JSON", "policy", ".json")
+    add_output(parser, "policy to write, as JSON", "policy", ".json")
     add_shared(parser, "--quiet")
 
 
@@ -612,16 +649,16 @@ def add_decide(commands: Commands) -> None:
     The file is copied with a column 'action' added. With --policy, probabilities are
     rounded to the grid of the policy at random, so rows close to a threshold may get
     either action. The same id and probability always get the same one, in any file,
-    order and process. With --cost-fp and --cost-fn they are compared, as they are,
-    with the threshold of the costs; columns give each row its own. With both, the
-    policy rounds, and the costs decide.
+    order and process. With --cost-fp and --cost-fn, the original probabilities are
+    compared with the threshold of the costs; columns of costs give each row its own
+    threshold. With both, the policy rounds, and the costs decide.
 
-    --capacity acts on so many rows of the file at most, or on such a share of them:
-    those where it gains most by the probabilities. A lottery by --id, which it needs,
-    decides between equal ones.
+    --capacity limits how many rows of the file (or which share of them) are acted on:
+    those where acting gains most by the probabilities. A lottery by --id, which it
+    needs, decides between equal ones.
 
-    Probabilities are taken to be right: 'rainproof assess' says, from past rows with
-    their outcomes, whether they are, and 'rainproof apply' corrects them.
+    The decisions assume that the probabilities are calibrated: 'rainproof assess' tests
+    that on past rows with their outcomes, and 'rainproof apply' recalibrates them.
 
     examples:
       rainproof policy past.csv --prob probability --outcome rained \\
@@ -633,41 +670,52 @@ def add_decide(commands: Commands) -> None:
       rainproof decide new.csv --classes cat dog eel --cost-matrix costs.json \\
           -o decided.csv
 
-    Files are read in pieces: they may be larger than memory, except with --capacity.
+    The file may be larger than memory, except with --capacity.
     """
-    parser = new_command(commands, add_decide, "decide each row of a file, by a policy or by costs")
+    parser = new_command(
+        commands,
+        add_decide,
+        "decide each row of a file, by a policy or by costs",
+        most_used=("--prob", "--cost-fp", "--cost-fn", "--policy", "--output"),
+    )
     add_copied(parser)
     parser.add_argument(
         "--policy",
         metavar="FILE",
         type=option_types.file_name,
-        help="the policy, as written by 'rainproof policy'",
+        help="policy, as written by 'rainproof policy'",
     )
     add_shared(parser, *DECISION)
-    parser.add_argument("--id", metavar="COL", help="column of row ids: integers or text")
+    parser.add_argument(
+        "--id",
+        metavar="COL",
+        help="column of row ids, integers or text; --policy and --capacity need it",
+    )
     parser.add_argument(
         "--rounded",
         action="store_true",
-        help="also add a column 'rounded': the probability acted on",
+        help="with --policy: also add a column 'rounded', the probability acted on",
     )
     add_output(
         parser,
-        "the file to write; it appears when it is complete, and never if anything goes wrong",
+        "file to write; it appears only when it is complete",
         None,
     )
     add_shared(parser, "--quiet")
 
 
 def add_completion(commands: Commands) -> None:
-    """Print a script that makes a shell complete rainproof's commands, options and
-    files.
+    """Print a script with which a shell completes rainproof's commands, options and files.
 
     examples:
-      source <(rainproof completion bash)                  (in ~/.bashrc)
-      rainproof completion zsh > ~/.zfunc/_rainproof       (a folder in your $fpath)
+      source <(rainproof completion bash)
+      rainproof completion zsh > ~/.zfunc/_rainproof
       rainproof completion fish > ~/.config/fish/completions/rainproof.fish
 
-    Needs shtab: pip install shtab. The script itself needs nothing.
+    The line for bash belongs in ~/.bashrc; for zsh, the folder must be in your $fpath.
+    The command needs shtab (pip install shtab); the script needs nothing.
     """
-    parser = new_command(commands, add_completion, "print a completion script for your shell")
+    parser = new_command(
+        commands, add_completion, "print a completion script for your shell", most_used=()
+    )
     parser.add_argument("shell", choices=["bash", "zsh", "fish"], help="your shell")

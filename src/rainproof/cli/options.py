@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rainproof.cli import option_types
+from rainproof.cli.help_layout import OptionLines
 from rainproof.core.files import behind_links, check_output, check_replaced, check_suffix
 from rainproof.core.text import wrapped
 from rainproof.errors import InputError
@@ -33,26 +34,24 @@ class Commands(Protocol):
 
 
 _ROW_OPTIONS: dict[str, dict[str, Any]] = {
-    "--weight": {"metavar": "COL", "help": "column of row weights"},
+    "--weight": {"metavar": "COL", "help": "column of case weights"},
     "--trials": {
         "metavar": "COL",
-        "help": "column of trials: a row is so many rows, and --outcome is the number of them with the event",
+        "help": "column of trials; --outcome then counts events",
     },
-    "--pos-label": {"metavar": "LABEL", "help": "the outcome that is the event, where it is not 1"},
+    "--pos-label": {"metavar": "LABEL", "help": "outcome that is the event, if it is not 1"},
     "--base-rate": {
         "metavar": "RATE",
         "type": option_types.base_rate,
-        "help": "event rate where the forecast will be used, such as 0.5%% (or a range, 0.3%%,1%%), if these rows have "
-        "another one: everything is then about that population, if predictions, given the outcome, are distributed as "
-        "in these rows",
+        "help": "event rate where the forecast will be used, if these rows have another one: 0.5%%, or a range, 0.3%%,1%%",
     },
     "--where": {
         "metavar": "CONDITION",
-        "help": "which rows to use, such as \"p is not null and region = 'north'\"",
+        "help": "rows to use, such as \"region = 'north'\"",
     },
     "--drop-missing": {
         "action": "store_true",
-        "help": "leave out rows with a missing value in a column that is read, also in those of --by and --groups",
+        "help": "leave out rows with missing values in the columns read",
     },
 }
 """How rows with outcomes are read."""
@@ -61,17 +60,17 @@ _TEXT_OPTIONS: dict[str, dict[str, Any]] = {
     "--sep": {
         "metavar": "CHAR",
         "type": option_types.separator,
-        "help": "what separates columns of text files (default: recognised)",
+        "help": "column separator of text files (default: recognized)",
     },
 }
 """How text is cut into values: each is the field of `rainproof.io.opening.ReadOptions` of its name."""
 
 _VALUE_OPTIONS: dict[str, dict[str, Any]] = {
-    "--percent": {"action": "store_true", "help": "probabilities are in percent, from 0 to 100"},
+    "--percent": {"action": "store_true", "help": "probabilities are percentages"},
     "--confidence-words": {
         "metavar": "FILE",
         "type": option_types.file_name,
-        "help": 'JSON file with the probability of each word in --prob: {"almost certain": 0.95, "unlikely": 0.2}',
+        "help": 'JSON file of probabilities of words: {"almost certain": 0.95}',
     },
 }
 """How values of any file are read."""
@@ -86,24 +85,22 @@ SHARED: dict[str, dict[str, Any]] = {
         "metavar": "FILE",
         "type": option_types.source,
         "nargs": "+",
-        "help": "FORMATS files, or quoted patterns such as 'data/*.parquet', also in an object store "
-        "(s3://, gs://, abfs://); or one table of a database (postgresql://user@host/name#table, sqlite:///, "
-        "duckdb:///); - is standard input, whose format is recognised",
+        "help": "FORMATS files, patterns (data/*.parquet), objects in a store (s3://, gs://, abfs://), a database table "
+        "(postgresql://user@host/name#table, sqlite:///, duckdb:///), or - for standard input",
     },
     "--prob": {"metavar": "COL", "help": "column of predicted probabilities, from 0 to 1"},
     "--classes": {
         "metavar": "COL",
         "nargs": "+",
-        "help": "columns of predicted probabilities, one for each of several classes, in place of --prob; --outcome "
-        "has the name of the column of the class that occurred, or its number from 0; all rows are kept in memory",
+        "help": "columns of three or more class probabilities, instead of --prob; --outcome holds the name of the observed "
+        "one, or its number from 0",
     },
     "--cost-matrix": {
         "metavar": "FILE",
         "type": option_types.file_name,
-        "help": "with --classes: JSON file of what your decision costs, an object with 'costs' (a list for each "
-        "action: what it costs in each class) and, if you like, the names 'actions' and what it costs to 'abstain'",
+        "help": "with --classes: JSON file of costs, by action and class",
     },
-    "--old": {"metavar": "COL", "help": "column of the probabilities that are in use, from 0 to 1"},
+    "--old": {"metavar": "COL", "help": "column of the probabilities in use, from 0 to 1"},
     "--new": {"metavar": "COL", "help": "column of the probabilities that may replace them"},
     "--outcome": {"metavar": "COL", "help": "column of outcomes: 0 or 1, true or false"},
     **_ROW_OPTIONS,
@@ -111,72 +108,67 @@ SHARED: dict[str, dict[str, Any]] = {
     **_VALUE_OPTIONS,
     "--keep-missing": {
         "action": "store_true",
-        "help": "copy rows without a probability or a cost, with nothing in the new columns (otherwise they are an "
-        "error)",
+        "help": "copy rows without a probability or a cost, and leave their new columns empty (default: an error)",
     },
-    "--by": {"metavar": "COL", "nargs": "+", "help": "columns that segment the rows"},
+    "--by": {"metavar": "COL", "nargs": "+", "help": "columns of segments"},
     "--groups": {
         "metavar": "COL",
         "nargs": "+",
-        "help": "columns of groups (patient; or site and day): rows with the same values in them may depend on each "
-        "other; all rows are then kept in memory, about 20 bytes each",
+        "help": "columns of clusters, such as patient: cases in one may depend on each other",
     },
     "--max-weight": {
         "metavar": "W",
         "type": option_types.positive,
-        "help": "largest weight that a group (else a row) can have, known beforehand; without weights, its number of "
-        "rows: what is proven then holds whatever the sizes of groups depend on",
+        "help": "largest possible weight of a cluster (or case), known beforehand",
     },
     "--fractional": {
         "action": "store_true",
-        "help": "outcomes are shares of the event, from 0 to 1 (a drawn match is 0.5), each of one row; "
-        "all rows are kept in memory",
+        "help": "outcomes are shares of the event, from 0 to 1",
     },
     "--cost-fp": {
         **_COST,
-        "help": "cost of a false alarm (act, but no event): a number or a column",
+        "help": "cost of a false positive (false alarm): number or column",
     },
     "--cost-fn": {
         **_COST,
-        "help": "cost of a miss (wait, but the event happens): a number or a column",
+        "help": "cost of a false negative (missed event): number or column",
     },
     "--capacity": {
         "metavar": "N",
         "type": option_types.capacity,
-        "help": "the most cases that can be acted on, with costs, where it gains most: a share, such as 2%%, or "
-        "a number, such as 200",
+        "help": "with costs: most cases you can act on, a share (2%%) or a number (200)",
     },
     "--threshold-range": {
         "metavar": "LOW,HIGH",
         "type": option_types.threshold_range,
-        "help": "speak of decisions with these thresholds alone: two numbers, such as 5%%,20%%, or one, such as 10%%",
+        "help": "only decisions with these thresholds: 5%%,20%%, or one, 10%%",
     },
     "--confidence-level": {
         "metavar": "C",
         "type": option_types.probability,
         "default": 0.95,
-        "help": "confidence level of the guarantee, the intervals and the test (default: 0.95)",
+        "help": "confidence level of bounds, intervals and tests (default: 0.95)",
     },
     "--seed": {
         "metavar": "N",
         "type": option_types.seed,
         "default": 0,
-        "help": "seed of the random numbers (default: 0)",
+        "help": "seed of random numbers (default: 0)",
     },
     "--plot": {
         "metavar": "FILE",
         "type": option_types.path,
         "help": "also draw the result: .png, .svg or .pdf",
     },
-    "--json": {"action": "store_true", "help": "print the result as JSON instead of text"},
+    "--json": {"action": "store_true", "help": "print JSON instead of text"},
     "--output": {
         "metavar": "FILE",
         "type": option_types.path,
-        "help": "also write the result as JSON to this file",
+        "help": "also write the result as JSON",
     },
     "--force": {
         "action": "store_true",
-        "help": "replace existing files, whatever they hold (else only those that rainproof wrote as such)",
+        "help": "also replace files that rainproof did not write",
     },
     "--quiet": {"action": "store_true", "help": "print neither text nor progress"},
 }
@@ -220,7 +212,11 @@ _BESIDE = ("map", "policy", "confidence_words", "cost_matrix")
 
 
 def new_command(
-    commands: Commands, add: Callable[[Commands], None], summary: str, one: str | None = None
+    commands: Commands,
+    add: Callable[[Commands], None],
+    summary: str,
+    most_used: Sequence[str],
+    one: str | None = None,
 ) -> argparse.ArgumentParser:
     """Add a command.
 
@@ -233,24 +229,42 @@ def new_command(
         at its end.
     summary : str
         What the list of commands says of it.
+    most_used : sequence of str
+        The five options that most people use: its help begins with them.
     one : str, optional
         When its exit code is 1.
     """
     # The first line of a docstring is not indented as the others are.
     text = textwrap.dedent(f"    {add.__doc__ or ''}").strip()
-    description, examples, epilog = text.partition("\nexamples:\n")
+    description, _, rest = text.partition("\nexamples:\n")
+    examples, _, epilog = rest.partition("\n\n")
     when_one = "" if one is None else f"1 {one}, "
-    codes = f"Exit code: 0, {when_one}2 if there is an error (one line on stderr)."
+    codes = f"Exit code: 0, {when_one}2 after an error."
+    paragraphs = [*_paragraphs(epilog), f"{wrapped(codes)}\nMore: docs/reference/command-line.md"]
+    ending = "\n\n".join(paragraphs)
     parser: argparse.ArgumentParser = commands.add_parser(
         add.__name__.removeprefix("add_").replace("_", "-"),
         help=summary,
-        description=description,
-        epilog=f"{examples.lstrip()}{epilog}\n\n{wrapped(codes)}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        summary=summary,
+        most_used=most_used,
+        description="\n\n".join(_paragraphs(description)),
+        epilog=f"examples:\n{examples}\n\n{ending}",
+        formatter_class=OptionLines,
         allow_abbrev=False,
+        add_help=False,
     )
+    parser.add_argument("-h", "--help", action="help", help="show this help")
     parser.set_defaults(suffixes=(".json",), writes="result")
     return parser
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Return the paragraphs of a text, each broken into lines that fit a terminal."""
+    paragraphs = []
+    for paragraph in text.strip().split("\n\n"):
+        if paragraph:
+            paragraphs.append(wrapped(" ".join(paragraph.split())))
+    return paragraphs
 
 
 def add_shared(
@@ -278,8 +292,8 @@ def add_shared(
         text = words.get(dest(name), option["help"])
         option["help"] = text.replace("FORMATS", describe_formats())
         is_alternative = has_classes and name in ("--prob", "--classes")
-        if guess and (is_alternative or name in _COLUMNS):
-            option["help"] += "; guessed if left out"
+        if guess and name in _COLUMNS:
+            option["help"] += " (default: guessed)"
         elif name in _COLUMNS and not is_alternative:
             option["required"] = True
         flags = ["-o", name] if name == "--output" else [name]
@@ -297,16 +311,18 @@ def add_output(
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=option_types.path, required=True, help=words
     )
-    add_shared(parser, "--force")
+    force = str(SHARED["--force"]["help"])
+    if writes is None:
+        # Nothing in a copied file shows that rainproof wrote it.
+        force = "replace an existing file"
+    add_shared(parser, "--force", force=force)
 
 
 def add_copied(parser: argparse.ArgumentParser) -> None:
     """Add the file that is copied with new columns, and how it is read."""
-    words = f"{describe_formats()} file of predicted probabilities, which may be larger than memory; - is standard input"
+    words = f"{describe_formats()} file of predicted probabilities, or - for standard input"
     parser.add_argument("file", metavar="FILE", type=option_types.source, help=words)
-    words = (
-        "columns of predicted probabilities, one for each of several classes, in place of --prob"
-    )
+    words = "columns of predicted probabilities of three classes or more, instead of --prob"
     add_shared(parser, *NEW_CASES, "--keep-missing", classes=words)
 
 
