@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rainproof.verdict.classes import ClassAssessment
 
 _NAMED = 3  # classes, or changes of actions, that a sentence names
+_EMPTY = {Rule.AS_IS: ""}  # a line of the table that stands there without a number
 
 
 class ClassFacts(JudgedFacts):
@@ -38,6 +39,7 @@ class ClassFacts(JudgedFacts):
         "raw": ("nothing", "judged"),
         "decision": ("decision", "judged"),
         "over": ("over_fixed", "judged"),
+        "so_many_groups": ("so_many_groups", "judged"),
     }
     is_reversed = indivisible = by_rank = by_weight = likely = chosen = stated_rate = False
     within = None
@@ -53,6 +55,8 @@ class ClassFacts(JudgedFacts):
         self.rejected = len(a.rejected)
         self.certificate = a.recalibrator.certificate_
         self.is_grouped = a.groups is not None
+        if self.is_grouped:
+            self.draws = self.state("so_many_groups")
         self.how = say("exactly" if a.exact else "approximately")
         self.where = say("where_named" if a.task is None else "where_in_task")
         self.estimates = ["skill_estimated" if a.task is None else "costs_and_skill_estimated"]
@@ -134,8 +138,8 @@ def _table(f: ClassFacts) -> tuple[tuple[Any, ...], ...]:
     lines: list[tuple[Statement, Any]] = []
     if a.task is not None:
         rules = list(a.task.costs)
-        lines.append((say("line cost"), f.amounts))
-    lines.append((say("line skill"), skill_cells(f) or {Rule.AS_IS: ""}))
+        lines.append((say("line cost"), f.amounts or _EMPTY))
+    lines.append((say("line skill"), skill_cells(f) or _EMPTY))
     if a.log_loss is not None:
         gain = 0.0 if a.log_loss_gain is None else a.log_loss_gain.value
         losses = {Rule.AS_IS: a.log_loss.value, Rule.RECALIBRATED: a.log_loss.value - gain}

@@ -150,6 +150,8 @@ _PARTS: Mapping[str, str | tuple[str, str]] = {
     "and_sizes": "; {sizes}",
     "sizes_in_brackets": " ({sizes})",
     "in_groups": " in {groups}",
+    "in_groups, classes": " in {so_many_groups}",
+    "so_many_groups": "{clusters} groups",
 }
 
 _FIRST_SCREEN: Mapping[str, str | tuple[str, str]] = {
