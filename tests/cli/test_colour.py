@@ -9,6 +9,7 @@ import pytest
 from helpers.cases import for_each
 
 from rainproof.cli import main
+from rainproof.cli.help_layout import HEADINGS, MOST_USED
 from rainproof.cli.output import coloured, coloured_help, has_colours
 
 
@@ -69,6 +70,13 @@ def test_help_in_colour_is_the_same_text(monkeypatch, capsys, arguments):
     assert "\x1b[36m--help\x1b[0m" in shown
     assert re.sub(r"\x1b\[[\d;]*m", "", shown) == plain
     assert "\x1b" not in plain
+
+
+def test_every_heading_of_help_is_bold():
+    text = "".join(f"{heading}:\n  --help\n" for heading in (MOST_USED, *HEADINGS))
+    shown = coloured_help(text, Terminal())
+    for heading in (MOST_USED, *HEADINGS):
+        assert f"\x1b[1m{heading}:\x1b[0m\n" in shown
 
 
 def test_without_a_command_help_goes_to_stderr_in_its_colours(monkeypatch, capsys):

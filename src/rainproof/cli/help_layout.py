@@ -44,15 +44,8 @@ HEADINGS = {
     ),
     "several classes": ("--classes", "--cost-matrix"),
     "periods": ("--every", "--window"),
-    "clusters, weights and segments": (
-        "--groups",
-        "--dependent-rows",
-        "--weight",
-        "--max-weight",
-        "--by",
-        "--segments",
-        "--unseen",
-    ),
+    "clusters and weights": ("--groups", "--dependent-rows", "--weight", "--max-weight"),
+    "segments": ("--by", "--segments", "--unseen"),
     "costs and decisions": (
         "--cost-fp",
         "--cost-fn",
