@@ -9,7 +9,7 @@ from rainproof import plots as plots
 from rainproof import recalibration as recalibration
 from rainproof import results as results
 from rainproof.core.accumulator import Accumulator as Accumulator
-from rainproof.core.files import load as load
+from rainproof.core.documents import load as load
 from rainproof.core.sample import Sample as Sample
 from rainproof.decisions.grid_choice import choose_grid as choose_grid
 from rainproof.decisions.policies import RoundingPolicy as RoundingPolicy

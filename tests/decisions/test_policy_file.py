@@ -12,7 +12,7 @@ import pytest
 from helpers.cases import for_each
 
 import rainproof
-from rainproof.core.files import digest_of
+from rainproof.core.documents import digest_of
 from rainproof.decisions.policies import RoundingPolicy
 
 THREE = rainproof.DecisionTask.from_payoffs(

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import rainproof
 from rainproof.cli import main
-from rainproof.core.files import digest_of
+from rainproof.core.documents import digest_of
 from rainproof.io.conditions import columns_of, parse
 from rainproof.io.dialects import DIALECTS
 from rainproof.io.filtering import filter_batch

@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
 from rainproof import InputError, OnlineRecalibrator
-from rainproof.core.files import digest_of
+from rainproof.core.documents import digest_of
 from rainproof.measures import brier_score, calibration_decision_loss, log_score
 from rainproof.recalibration import online
 from rainproof.recalibration._online import Mixture, Walk

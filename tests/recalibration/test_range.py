@@ -68,7 +68,7 @@ def test_a_range_is_stored_and_a_broken_one_is_refused(tmp_path):
     assert again.certificate_ == found.certificate_
     assert again.to_dict() == found.to_dict()
     data = json.loads((tmp_path / "map.json").read_text())
-    from rainproof.core.files import document
+    from rainproof.core.documents import document
 
     for bad in ({"low": 0.5, "high": 0.1}, {"low": 0.1}, "10%", [0.1, 0.2]):
         content = {

@@ -15,7 +15,7 @@ import pytest
 from helpers.cases import for_each
 
 import rainproof
-from rainproof.core.files import as_text, digest_of, load_kind
+from rainproof.core.documents import as_text, digest_of, load_kind
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.recalibration.methods import METHODS
 

@@ -44,7 +44,7 @@ from rainproof.cli.reading import (
     read_rows,
 )
 from rainproof.core import VERSION
-from rainproof.core.files import load_kind
+from rainproof.core.documents import load_kind
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, at_most, wrapped

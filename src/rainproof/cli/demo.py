@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from rainproof.cli.assessing import finish_report
 from rainproof.cli.output import one_line, say, watched
 from rainproof.cli.printed import Screen
-from rainproof.core.files import check_output, check_replaced, make_folder, write_atomic
+from rainproof.core.documents import check_replaced
+from rainproof.core.files import check_output, make_folder, write_atomic
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.verdict.assessing import assess
 

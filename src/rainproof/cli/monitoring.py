@@ -16,7 +16,7 @@ from rainproof.cli.options import dest, is_stated, refuse_cost_columns, task_of
 from rainproof.cli.output import finish, one_line, say, say_paragraphs, shell_line, watched
 from rainproof.cli.printed import Screen
 from rainproof.cli.reading import prepared, read
-from rainproof.core import files
+from rainproof.core import documents, files
 from rainproof.errors import InputError
 from rainproof.inference.monitoring import monitor
 from rainproof.inference.monitoring_results import MonitoringResult
@@ -57,7 +57,7 @@ def _monitor(arguments: argparse.Namespace) -> int:
     refuse_cost_columns(arguments, "periods are compressed, and keep no costs of single cases")
     told = None if arguments.state is None else _told(arguments.state)
     if arguments.by is None:
-        samples = files.load(arguments.source[0])
+        samples = documents.load(arguments.source[0])
     else:
         by = [arguments.by, *(arguments.segments or ())]
         samples = read(arguments, arguments.prob, by=by)
@@ -90,7 +90,7 @@ def _monitor(arguments: argparse.Namespace) -> int:
         )
     if arguments.state is not None:
         news = {"newest": periods[timeline.newest_judged], "alarms": list(alarms)}
-        files.write_atomic(arguments.state, files.as_text(files.document(_STATE, 1, news)))
+        files.write_atomic(arguments.state, documents.as_text(documents.document(_STATE, 1, news)))
     return CHANGED if is_failed and arguments.fail_on is not None else 0
 
 
@@ -113,11 +113,11 @@ def _told(path: Path) -> dict[str, Any]:
     anything else.
     """
     files.check_output(path)
-    files.check_replaced(path, _STATE, overwrite=False, how="no option")
+    documents.check_replaced(path, _STATE, overwrite=False, how="no option")
     if not path.exists() or not path.stat().st_size:
         return {"newest": None, "alarms": []}
-    checked = partial(files.check_document, kind=_STATE, version=1, keys=("newest", "alarms"))
-    return files.read_json(path, _STATE, checked)
+    checked = partial(documents.check_document, kind=_STATE, version=1, keys=("newest", "alarms"))
+    return documents.read_json(path, _STATE, checked)
 
 
 def _alarms(timeline: MonitoringResult) -> dict[str, int]:

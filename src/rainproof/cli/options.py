@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rainproof.cli import option_types
 from rainproof.cli.help_layout import OptionLines
-from rainproof.core.files import behind_links, check_output, check_replaced, check_suffix
+from rainproof.core.documents import check_replaced
+from rainproof.core.files import behind_links, check_output, check_suffix
 from rainproof.core.text import wrapped
 from rainproof.errors import InputError
 from rainproof.io.formats import describe_formats

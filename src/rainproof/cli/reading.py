@@ -25,7 +25,8 @@ from typing import Any
 from rainproof.cli.options import SELECTION, VALUES, as_list, cost_columns, costs_of, dest
 from rainproof.cli.output import Progress, one_line, say, shown_progress
 from rainproof.cli.row_errors import explained
-from rainproof.core.files import read_json, temporary_folder
+from rainproof.core.documents import read_json
+from rainproof.core.files import temporary_folder
 from rainproof.errors import InputError, RainproofWarning, hide_passwords
 from rainproof.io.formats import suffix_of
 from rainproof.io.opening import ReadOptions

@@ -33,7 +33,7 @@ from rainproof.cli.reading import (
     read_rows,
 )
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.files import as_text, each_key_once, load_kind
+from rainproof.core.documents import as_text, each_key_once, load_kind
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import rows as rows_text

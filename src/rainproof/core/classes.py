@@ -18,7 +18,7 @@ from rainproof.errors import InputError
 SUM_TOLERANCE = 1e-4
 """How far the predictions of a row may be from a sum of 1: enough for float32, not for float16."""
 
-_SHOWN = 4  # predictions of a row in a message
+_PREDICTIONS_SHOWN = 4  # of a row, in a message
 
 
 class ClassColumns(NamedTuple):
@@ -182,8 +182,8 @@ def _keeps_rules(block: Array) -> bool:
 
 
 def _shown_row(prob: Array) -> str:
-    shown = [f"{value:.6g}" for value in prob[:_SHOWN]]
-    if len(prob) > _SHOWN:
+    shown = [f"{value:.6g}" for value in prob[:_PREDICTIONS_SHOWN]]
+    if len(prob) > _PREDICTIONS_SHOWN:
         shown.append("...")
     return f"[{', '.join(shown)}]"
 

@@ -30,7 +30,7 @@ def once(compute: Callable[[Any], T]) -> Callable[[Any], T]:
     name = compute.__name__
 
     @wraps(compute)
-    def found(result: Any) -> T:
+    def computed_once(result: Any) -> T:
         if name not in result._found:  # noqa: SLF001
             result._found[name] = compute(result)  # noqa: SLF001
         value: T = result._found[name]  # noqa: SLF001
@@ -38,7 +38,7 @@ def once(compute: Callable[[Any], T]) -> Callable[[Any], T]:
             value.flags.writeable = False
         return value
 
-    return found
+    return computed_once
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False)

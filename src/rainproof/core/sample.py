@@ -26,7 +26,7 @@ from rainproof.core.columns import USUAL_NAMES, ColumnNames, Columns
 from rainproof.core.curve import RoundedSample
 from rainproof.core.design import INDEPENDENT_CASES, Design, OutcomeStrata, Store
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.files import save_table
+from rainproof.core.documents import save_table
 from rainproof.core.labels import named_segments
 from rainproof.core.order import in_order
 from rainproof.core.piecewise import PiecewiseMap
@@ -199,8 +199,9 @@ class Sample:
         if groups is not None or by is not None:
             # messages call the predictions as the caller does
             forecasts = y_prob if isinstance(y_prob, Mapping) else {"y_prob": y_prob}
-            given = ("y_true", y_true), next(iter(forecasts.items()))
-            self.store, self.design = attach(self.rows, self.design, groups, by, *given)
+            first_forecast = next(iter(forecasts.items()))
+            columns = (("y_true", y_true), first_forecast)
+            self.store, self.design = attach(self.rows, self.design, groups, by, *columns)
         if base_rate is not None:
             # last, as it refuses rows that depend on each other
             settled = self.with_base_rate(base_rate)
@@ -264,8 +265,8 @@ class Sample:
         sample = cls._holding(*read_class_table(y_true, y_prob, sample_weight, labels, names))
         if groups is None:
             return sample
-        given = (names.label, y_true), (names.prob, y_prob)
-        return sample.with_columns(*attach(sample.rows, sample.design, groups, None, *given))
+        columns = ((names.label, y_true), (names.prob, y_prob))
+        return sample.with_columns(*attach(sample.rows, sample.design, groups, None, *columns))
 
     @classmethod
     def from_rows(

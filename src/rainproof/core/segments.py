@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rainproof.core.arrays import Ints
-from rainproof.core.files import save_table
+from rainproof.core.documents import save_table
 from rainproof.core.labels import Key, as_tuple, label_order, single
 from rainproof.core.sample import Sample
 from rainproof.core.segment_sums import SegmentSums
@@ -21,7 +21,7 @@ FEW_ROWS = 100
 """Segments of fewer rows are small: chance alone can explain much of any value."""
 
 _POOLED_GRID = 1 << 16  # of all segments together, where they hold their rows
-_SHOWN = 12  # segments that are printed
+_SEGMENTS_SHOWN = 12  # in print
 
 Value = TypeVar("Value")
 
@@ -210,7 +210,7 @@ class Segments(Mapping[Any, Sample]):
         return f"Segments({len(self):,} by {by}, n={sum(self.counts.values())})"
 
     def __str__(self) -> str:
-        keys = list(self.counts)[:_SHOWN]
+        keys = list(self.counts)[:_SEGMENTS_SHOWN]
         names = [_text_of(key) for key in keys]
         width = max(len(name) for name in names)
         lines = [repr(self)]
@@ -218,8 +218,8 @@ class Segments(Mapping[Any, Sample]):
             n = self.counts[key]
             few = "  (few)" if n < FEW_ROWS else ""
             lines.append(f"{name:{width}}  {n:>12,} rows{few}")
-        if len(self) > _SHOWN:
-            lines.append(f"and {len(self) - _SHOWN:,} more")
+        if len(self) > _SEGMENTS_SHOWN:
+            lines.append(f"and {len(self) - _SEGMENTS_SHOWN:,} more")
         return "\n".join(lines)
 
 

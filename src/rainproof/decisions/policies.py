@@ -15,7 +15,7 @@ from rainproof.core.arrays import Floats, Ints, available_threads, freeze, run_i
 from rainproof.core.cells import Rounding, check_grid, check_rounding, split
 from rainproof.core.columns import ColumnNames, explain_probabilities
 from rainproof.core.conversion import as_probabilities
-from rainproof.core.files import Saved, check_document, document
+from rainproof.core.documents import Saved, check_document, document
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample

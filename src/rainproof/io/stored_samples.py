@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rainproof.core.cells import CellTable, check_grid
-from rainproof.core.files import atomic_output, check_replaced, file_errors
+from rainproof.core.documents import check_replaced
+from rainproof.core.files import atomic_output, file_errors
 from rainproof.core.labels import check_label
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments

@@ -19,7 +19,7 @@ from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID, check_grid, sum_cells
 from rainproof.core.columns import ColumnNames, Columns
 from rainproof.core.conversion import refuse_masked
-from rainproof.core.files import Saved, check_document, document
+from rainproof.core.documents import Saved, check_document, document
 from rainproof.core.validation import as_columns
 from rainproof.errors import InputError
 from rainproof.inference.options import Seed, as_seed

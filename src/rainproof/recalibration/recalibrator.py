@@ -15,7 +15,7 @@ from rainproof.core.arguments import as_classes
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.classes import class_columns
 from rainproof.core.columns import ColumnNames
-from rainproof.core.files import Saved
+from rainproof.core.documents import Saved
 from rainproof.core.labels import named_columns, segment_column, spelled_key
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.sample import Sample

@@ -14,7 +14,7 @@ from decimal import Decimal
 from types import NoneType
 from typing import Any, NamedTuple, TypeVar
 
-from rainproof.core.files import check_document, document
+from rainproof.core.documents import check_document, document
 from rainproof.core.labels import check_label, is_plain_label, spelled
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Result, plain

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-from rainproof.core import files
+from rainproof.core import documents, files
 from rainproof.errors import InputError
 from rainproof.inference.options import Seed
 from rainproof.recalibration.online import MOST_WAITING, OnlineRecalibrator
@@ -80,7 +80,7 @@ class Stream:
     def _open(self) -> None:
         """Go on where the files are, or begin with none."""
         if self._path.exists():
-            files.read_json(self._path, _KIND, self._restore, saved=True)
+            documents.read_json(self._path, _KIND, self._restore, saved=True)
             self._replay()
             self._journal(self._number - 1).unlink(missing_ok=True)  # a kill may have left it
             return
@@ -215,11 +215,11 @@ class Stream:
             "learnt": [[name, *rest] for name, rest in self._learnt.items()],
             "recalibrator": self._recalibrator.to_dict(),
         }
-        text = files.as_text(files.document(_KIND, _VERSION, content))
+        text = documents.as_text(documents.document(_KIND, _VERSION, content))
         files.write_atomic(self._path, text, now=True)
 
     def _restore(self, data: Any) -> None:
-        data = files.check_document(data, _KIND, version=_VERSION, keys=_KEYS)
+        data = documents.check_document(data, _KIND, version=_VERSION, keys=_KEYS)
         self._number = data["journal"]
         self._asked = dict(data["asked"])
         self._learnt = OrderedDict(

@@ -21,7 +21,8 @@ from typing import Any, Literal
 import numpy as np
 
 from rainproof.core import VERSION
-from rainproof.core.files import check_replaced, check_suffix, write_atomic
+from rainproof.core.documents import check_replaced
+from rainproof.core.files import check_suffix, write_atomic
 from rainproof.core.text import one_line, short
 from rainproof.errors import InputError
 from rainproof.recalibration.certificate import HeldOutRates

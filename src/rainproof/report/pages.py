@@ -8,7 +8,7 @@ from operator import itemgetter
 import numpy as np
 
 from rainproof.core import VERSION
-from rainproof.core.files import as_text
+from rainproof.core.documents import as_text
 from rainproof.core.result import Interval
 from rainproof.core.text import finite, html_element, html_rows, one_line, short
 from rainproof.core.text import percent as exact_percent

@@ -16,7 +16,8 @@ import numpy as np
 from rainproof.core import VERSION
 from rainproof.core.arrays import Floats
 from rainproof.core.curve import flagged
-from rainproof.core.files import check_replaced, check_suffix, write_atomic
+from rainproof.core.documents import check_replaced
+from rainproof.core.files import check_suffix, write_atomic
 from rainproof.core.result import Result, once, plain, result_class
 from rainproof.core.sample import Sample
 from rainproof.core.text import one_line
