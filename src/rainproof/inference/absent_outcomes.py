@@ -4,9 +4,9 @@ The variance of a mean over clusters is estimated from those that were seen. Whe
 all rows of a large cluster and the event is rare, the clusters with events are few, and without one
 of them the mean is off while nothing shows in its variance. A calibrated forecast says how probable
 that is: one coin leaves a cluster of mean prediction :math:`q_c` without the event with probability
-:math:`1 - q_c`, and the mean is then off by :math:`s_c`, what was to be expected of the rows of this
-cluster less what they had. So if one coin decides each cluster of a set B, the probability that
-these are as they are, and the others as far off as they would have to be, is
+:math:`1 - q_c`, and the mean is then off by :math:`s_c`, what was to be expected of the rows of
+this cluster less what they had. So if one coin decides each cluster of a set B, the probability
+that these are as they are, and the others as far off as they would have to be, is
 
 .. math:: \prod_{c \in B} (1 - q_c) \; P(|Z| \ge (|m| - \sum_{c \in B} s_c) / \sigma)
 

@@ -20,7 +20,8 @@ SAME_GIVEN_OUTCOME = (
 def population(base_rate: float | tuple[float, float]) -> str:
     """Name the population that a base rate describes."""
     if isinstance(base_rate, tuple):
-        return f"a population with a base rate between {percent(base_rate[0])} and {percent(base_rate[1])}"
+        lowest, highest = base_rate
+        return f"a population with a base rate between {percent(lowest)} and {percent(highest)}"
     return f"a population with a base rate of {percent(base_rate)}"
 
 

@@ -77,7 +77,7 @@ def auroc_interval(
 
 
 def _interval_if_separated(area: float, units: Units, confidence_level: float) -> Interval:
-    """The areas at which so many independent pairs are all in order, or all are not, often enough."""
+    """The areas at which so many independent pairs are all in order, or none is, often enough."""
     pairs = units.rarer
     if units.unit is not None:  # two clusters make a pair, whatever their outcomes
         pairs = min(pairs, effective_units(units) / 2)

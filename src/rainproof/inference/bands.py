@@ -95,19 +95,22 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
 
     Notes
     -----
-    Row t counts in bin j with :math:`u_t = w_t (1 - |m p_t - j|)_+`. The rate :math:`q_j = \sum u_t y_t / \sum u_t`
-    is a weighted mean, as precise as that of :math:`n_j = (\sum u_t)^2 / \sum u_t^2` rows of weight 1. The interval is
-    that of Clopper and Pearson for :math:`n_j q_j` events in :math:`n_j` rows, neither of which need be whole (Korn
-    and Graubard): for whole rows it covers with at least this confidence at every sample size, for the weighted mean
-    approximately. For all bins at once the error probability is divided equally among them (Bonferroni).
+    Row t counts in bin j with :math:`u_t = w_t (1 - |m p_t - j|)_+`. The rate
+    :math:`q_j = \sum u_t y_t / \sum u_t` is a weighted mean, as precise as that of
+    :math:`n_j = (\sum u_t)^2 / \sum u_t^2` rows of weight 1. The interval is that of Clopper and
+    Pearson for :math:`n_j q_j` events in :math:`n_j` rows, neither of which need be whole (Korn and
+    Graubard): for whole rows it covers with at least this confidence at every sample size, for the
+    weighted mean approximately. For all bins at once the error probability is divided equally among
+    them (Bonferroni).
 
     The sums of squares and of predictions are those of a compression to 64 cells per bin (or that
     of the sample, if coarser), where all rows of a cell have the hat weight of their mean.
 
     References
     ----------
-    Clopper, Pearson (1934), doi:10.1093/biomet/26.4.404. Korn, Graubard (1998), "Confidence intervals for proportions
-    with small expected number of positive counts estimated from survey data", Survey Methodology 24, 193-201.
+    Clopper, Pearson (1934), doi:10.1093/biomet/26.4.404. Korn, Graubard (1998), "Confidence
+    intervals for proportions with small expected number of positive counts estimated from survey
+    data", Survey Methodology 24, 193-201.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from rainproof.inference.bounds import GivenOutcomes, charge_rate, even, upper_b
 
 
 def given_outcomes(sample: Sample) -> GivenOutcomes | None:
-    """Return the numbers of rows of each outcome, where these are given; None without a base rate."""
+    """Return how many rows have each outcome, where this is given; None without a base rate."""
     if sample.design.strata is None:
         return None
     cases = np.array([sample.n - sample.events, sample.events], np.float64)

@@ -125,8 +125,8 @@ def check_equal(n: float, effective_n: float) -> None:
     """
     if not even(n, effective_n):
         raise InputError(
-            "anytime must be False where weights or sizes of groups differ (guarantee takes them with max_weight): "
-            f"{n:,} draws count as {effective_n:,.1f} of equal weight"
+            "anytime must be False where weights or sizes of groups differ (guarantee takes them "
+            f"with max_weight): {n:,} draws count as {effective_n:,.1f} of equal weight"
         )
 
 

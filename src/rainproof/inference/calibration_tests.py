@@ -153,8 +153,9 @@ class CalibrationTest(Result):
         test = f"{p_value_text(self.p_value)}, statistic: {self.statistic}, {rows(self.n)}"
         lines = [
             f"{verdict} ({test}).",
-            f"{self.measure} = {self.value:.4g}. For calibrated forecasters with these predictions it is "
-            f"{self.null_mean:.4g} on average, and between {low:.4g} and {high:.4g} for 95% of them.",
+            f"{self.measure} = {self.value:.4g}. For calibrated forecasters with these predictions "
+            f"it is {self.null_mean:.4g} on average, and between {low:.4g} and {high:.4g} for 95% "
+            "of them.",
         ]
         lines += [f"Note: {note}." for note in self.warnings]
         return "\n".join(lines)
@@ -256,8 +257,8 @@ def calibration_test(
 
     Notes
     -----
-    The predictions are kept and the outcomes redrawn, :math:`y^*_t \sim \mathrm{Bernoulli}(p_t)`, B times. With the
-    statistic T,
+    The predictions are kept and the outcomes redrawn, :math:`y^*_t \sim \mathrm{Bernoulli}(p_t)`, B
+    times. With the statistic T,
 
     .. math:: \text{p-value} = \frac{1 + \#\{b : T^*_b \ge T\}}{B + 1}.
 
@@ -299,9 +300,10 @@ def calibration_test(
 
     References
     ----------
-    Barnard (1963), discussion of Bartlett, JRSS B 25, 294 (Monte Carlo tests). Brocker, Smith (2007), "Increasing the
-    Reliability of Reliability Diagrams", doi:10.1175/WAF993.1 (consistency resampling). Phipson, Smyth (2010),
-    "Permutation P-values Should Never Be Zero", doi:10.2202/1544-6115.1585.
+    Barnard (1963), discussion of Bartlett, JRSS B 25, 294 (Monte Carlo tests). Brocker, Smith
+    (2007), "Increasing the Reliability of Reliability Diagrams", doi:10.1175/WAF993.1 (consistency
+    resampling). Phipson, Smyth (2010), "Permutation P-values Should Never Be Zero",
+    doi:10.2202/1544-6115.1585.
 
     Examples
     --------
@@ -329,7 +331,8 @@ def calibration_test(
     distinct = {_identity(test) for test in tested}
     if len({test.name for test in tested}) < len(distinct):
         raise InputError(
-            "statistic must have a different name for each; two functions share one: give them a __name__"
+            "statistic must have a different name for each; two functions share one: give them a "
+            "__name__"
         )
     size = check_resamples(n_resamples)
     generator, seed = as_seed(rng, sample)
@@ -418,12 +421,13 @@ def _result(
 
 
 def too_coarse(null_mean: float, cells: int) -> tuple[str, ...]:
-    """What to say if SCDL of calibrated forecasters is too small to be redrawn from so many cells."""
+    """What to say if SCDL of calibrated forecasters is too small to redraw it from the cells."""
     if null_mean * cells >= _CELLS_A_BIN:
         return ()
     return (
-        f"SCDL redrawn from cells is about {null_mean:.2g}, too small for grid = {cells:,}: the rows of a cell are "
-        f"treated as having one prediction, which needs a grid of {_CELLS_A_BIN}/SCDL or more",
+        f"SCDL redrawn from cells is about {null_mean:.2g}, too small for grid = {cells:,}: the "
+        "rows of a cell are treated as having one prediction, which needs a grid of "
+        f"{_CELLS_A_BIN}/SCDL or more",
     )
 
 

@@ -2,7 +2,8 @@
 of a row.
 
 Here is what joins the classes in one bound; the formulas are in `rainproof.inference.bounds` and
-`rainproof.inference.lower_bounds`. The proof is in docs/theory/bounds.md, "Several classes at once".
+`rainproof.inference.lower_bounds`. The proof is in docs/theory/bounds.md, "Several classes at
+once".
 """
 
 from __future__ import annotations
@@ -66,12 +67,13 @@ class ClassGuarantee(Result):
 
     def __str__(self) -> str:
         return (
-            f"With {percent(self.confidence_level)} confidence, every decision about any one class that acts on its "
-            f"probability as it is loses at most {at_most(self.bound)} of what is at stake, in expectation, "
-            f"{KEEPS_RANKING}. This holds for every class and every decision about it at once. On the {self.n:,} rows "
-            f"the largest loss is {self.plug_in:.2%}, for {str(self.worst_class)!r}.\n"
-            f"It assumes that {if_drawn(self.groups, 'the predictions', weighted=self.weighted)}. It is not about "
-            "decisions that weigh several classes against each other."
+            f"With {percent(self.confidence_level)} confidence, every decision about any one class "
+            f"that acts on its probability as it is loses at most {at_most(self.bound)} of what is "
+            f"at stake, in expectation, {KEEPS_RANKING}. This holds for every class and every "
+            f"decision about it at once. On the {self.n:,} rows the largest loss is "
+            f"{self.plug_in:.2%}, for {str(self.worst_class)!r}.\n"
+            f"It assumes that {if_drawn(self.groups, 'the predictions', weighted=self.weighted)}. "
+            "It is not about decisions that weigh several classes against each other."
         )
 
 
@@ -109,10 +111,11 @@ def class_guarantee(
 
     Notes
     -----
-    It is the bound of ``guarantee(..., response="as_is")`` with the largest charged loss over the classes in place of
-    that of one class. The population's worst class, with its worst task and recalibration, is one function g of a
-    row with values in [-1, 1], and the largest charged loss is not below that of g. So all of the error probability
-    goes to one bound: no allowance is made for the number of classes. Proofs: docs/theory/bounds.md.
+    It is the bound of ``guarantee(..., response="as_is")`` with the largest charged loss over the
+    classes in place of that of one class. The population's worst class, with its worst task and
+    recalibration, is one function g of a row with values in [-1, 1], and the largest charged loss
+    is not below that of g. So all of the error probability goes to one bound: no allowance is made
+    for the number of classes. Proofs: docs/theory/bounds.md.
 
     Examples
     --------

@@ -159,11 +159,13 @@ def compare(
 
     Notes
     -----
-    *Measures of miscalibration.* With the intervals :math:`[l_a, h_a]` and :math:`[l_b, h_b]` of `confidence_interval`,
-    each at the level :math:`1 - \alpha/2`, the interval is :math:`[l_a - h_b,\ h_a - l_b]`. If each contains its value
-    with probability :math:`1 - \alpha/2`, the difference is inside with probability :math:`1 - \alpha`, however the two
-    forecasts depend on each other (Bonferroni). So it is as good as those intervals, near calibration and far from
-    it, with clusters, weights and compressed samples. Pairing gains nothing here.
+    *Measures of miscalibration.* With the intervals :math:`[l_a, h_a]` and :math:`[l_b, h_b]` of
+    `confidence_interval`, each at the level :math:`1 - \alpha/2`, the interval is
+    :math:`[l_a - h_b,\ h_a - l_b]`. If each contains its value with probability
+    :math:`1 - \alpha/2`, the difference is inside with probability :math:`1 - \alpha`, however the
+    two forecasts depend on each other (Bonferroni). So it is as good as those intervals, near
+    calibration and far from it, with clusters, weights and compressed samples. Pairing gains
+    nothing here.
 
     *Scores.* The difference is a mean over rows. Rows (or clusters) are drawn with replacement, the
     same for both, and the basic bootstrap interval is widened by :math:`\sqrt{G/(G-1)}\,
@@ -247,8 +249,8 @@ def _two_samples(
         )
     if paired:
         raise InputError(
-            "two Samples do not know which of their rows belong together: pass paired=False if they have none in "
-            "common, or y_true and both arrays of predictions"
+            "two Samples do not know which of their rows belong together: pass paired=False if "
+            "they have none in common, or y_true and both arrays of predictions"
         )
     if any(column is not None for column in columns.values()):
         raise InputError(
@@ -266,9 +268,9 @@ def _refuse_lasting_bias(statistic: Statistic, *samples: Sample) -> None:
         return
     if not all(repeats_often(sample, as_resampler(sample)) for sample in samples):
         raise InputError(
-            f"measure must not be {statistic.name!r} with fewer than {ENOUGH_ROWS} rows per distinct "
-            "prediction: its bias does not vanish there; use 'brier_score', 'soft_binned_cdl' or "
-            "'binned_calibration_error'"
+            f"measure must not be {statistic.name!r} with fewer than {ENOUGH_ROWS} rows per "
+            "distinct prediction: its bias does not vanish there; use 'brier_score', "
+            "'soft_binned_cdl' or 'binned_calibration_error'"
         )
 
 

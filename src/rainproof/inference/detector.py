@@ -1,8 +1,8 @@
 """The detector of changes: bets against a forecast that may start anew in any period, and bets on
 it after an alarm.
 
-The bets are those of `rainproof.inference.bets`; `rainproof.inference.monitoring` feeds the periods.
-Shin, Ramdas and Rinaldo (2022), arXiv:2203.03532 (e-detectors).
+The bets are those of `rainproof.inference.bets`; `rainproof.inference.monitoring` feeds the
+periods. Shin, Ramdas and Rinaldo (2022), arXiv:2203.03532 (e-detectors).
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-r"""Means with approximate intervals that hold where events are few, from what each case adds to them.
+r"""Means with approximate intervals that hold where events are few, from what each case adds to
+them.
 
 An estimate is a mean of what cases add to it (their influence), so its variance V is a sum of
 squares over units. Where events are few, V is itself uncertain, and it is small together with the
@@ -90,7 +91,7 @@ def is_few(effective: float | None) -> bool:
 
 
 def has_few_clusters(units: Units) -> bool:
-    """Whether so few clusters have the rarer outcome that no variance can be estimated from them."""
+    """Whether too few clusters have the rarer outcome to estimate a variance from them."""
     return units.clustered and is_few(units.rarer)
 
 
@@ -132,8 +133,8 @@ def inflation(n: float) -> float:
 
 
 def inflated(units: Units, second: Any) -> Any:
-    """Squares of deviations from the mean of the units, which are too small: n / (n - 1) for n equal
-    ones.
+    """Squares of deviations from the mean of the units, which are too small: n / (n - 1) for n
+    equal ones.
     """
     squares, cubes = units.powers
     # what is left of squares about the mean: the sum of s^2 (1 - 2 s + sum s^2), for shares s
@@ -440,8 +441,8 @@ def distance_from_calibration(units: Units, prob: Floats) -> tuple[float, float]
 
 
 def p_value_of_mean(units: Units, prob: Floats, freedom: float) -> float | None:
-    """A p-value of calibration from the mean prediction less the event rate; None without a standard
-    error.
+    """A p-value of calibration from the mean prediction less the event rate; None without a
+    standard error.
     """
     value, error = distance_from_calibration(units, prob)
     if not 0 < error < math.inf:

@@ -29,12 +29,13 @@ def grouped_p_value(sample: Sample) -> float:
 
     Notes
     -----
-    With :math:`f = 1`, with the log odds f of the prediction (clipped, less their mean), and with these times -1, let
-    :math:`Z_g` be the sum of :math:`w f(p) (y - p)` over a group, and M the most that :math:`-Z_g` can be in any group.
-    If each row has its event with probability p, the :math:`Z_g` have mean 0 given all predictions and are independent,
-    so a wealth of 1 that is multiplied by :math:`1 + b Z_g / M` for every group is 1 in expectation. E is the mean of
-    the wealth over the four functions and, for each, over bets b that halve from 0.98 to what suits so many groups. By
-    Markov's inequality :math:`\min(1, 1/E)` is a p-value.
+    With :math:`f = 1`, with the log odds f of the prediction (clipped, less their mean), and with
+    these times -1, let :math:`Z_g` be the sum of :math:`w f(p) (y - p)` over a group, and M the
+    most that :math:`-Z_g` can be in any group. If each row has its event with probability p, the
+    :math:`Z_g` have mean 0 given all predictions and are independent, so a wealth of 1 that is
+    multiplied by :math:`1 + b Z_g / M` for every group is 1 in expectation. E is the mean of the
+    wealth over the four functions and, for each, over bets b that halve from 0.98 to what suits so
+    many groups. By Markov's inequality :math:`\min(1, 1/E)` is a p-value.
     """
     p = sample.prob
     weight = sample.mass

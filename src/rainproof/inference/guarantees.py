@@ -140,8 +140,9 @@ class Guarantee(Result):
             used = f"predictions, rounded at random to multiples of 1/{self.grid},"
             against = ""
             meaning = (
-                "The loss is compared with the best fixed change of actions ('where I would do this, do that') that "
-                f"uses the rounded predictions. On the {self.n:,} rows it is {self.plug_in:.2%}; {chance}"
+                "The loss is compared with the best fixed change of actions ('where I would do "
+                f"this, do that') that uses the rounded predictions. On the {self.n:,} rows it is "
+                f"{self.plug_in:.2%}; {chance}"
             )
         else:
             used = "probabilities as they are"
@@ -151,9 +152,10 @@ class Guarantee(Result):
                 them = "the rounded probabilities"
             against = f", compared with any monotone recalibration of {them}"
             meaning = (
-                "A monotone recalibration is one fixed function of the probability that never falls. Corrections that "
-                f"reverse the order of some probabilities are not covered. On the {self.n:,} rows the loss is "
-                f"{self.plug_in:.2%}, compared with the best monotone recalibration in hindsight; {chance}"
+                "A monotone recalibration is one fixed function of the probability that never "
+                "falls. Corrections that reverse the order of some probabilities are not covered. "
+                f"On the {self.n:,} rows the loss is {self.plug_in:.2%}, compared with the best "
+                f"monotone recalibration in hindsight; {chance}"
             )
         which = ""
         all_of = "all decisions"
@@ -161,9 +163,9 @@ class Guarantee(Result):
             which = f" {self.threshold_range}"
             all_of = f"all decisions {self.threshold_range}"
         promise = (
-            f"With {percent(self.confidence_level)} confidence, every decision{which} that acts on these {used} loses "
-            f"at most {at_most(self.bound)} of what is at stake (its best minus its worst payoff), in "
-            f"expectation{against}."
+            f"With {percent(self.confidence_level)} confidence, every decision{which} that acts on "
+            f"these {used} loses at most {at_most(self.bound)} of what is at stake (its best minus "
+            f"its worst payoff), in expectation{against}."
         )
         scope = f"This holds for {all_of} at once, whatever their actions and payoffs."
         return promise, f"{scope} {meaning}"
@@ -173,8 +175,9 @@ class Guarantee(Result):
         fails = f"It fails for at most {percent(1 - self.confidence_level)} of such samples."
         if self.anytime:
             fails = (
-                "It holds at every number of rows at once: one may look as often as one likes. "
-                f"At most {percent(1 - self.confidence_level)} of such series of rows have a look at which it fails."
+                "It holds at every number of rows at once: one may look as often as one likes. At "
+                f"most {percent(1 - self.confidence_level)} of such series of rows have a look at "
+                "which it fails."
             )
         if self.base_rate is not None:
             needs = ["given their outcomes, the rows were drawn independently", SAME_GIVEN_OUTCOME]
@@ -187,8 +190,8 @@ class Guarantee(Result):
             unit = "row" if self.groups is None else "group"
             assumed = self._assumed([drawn, no_heavier(self.groups, self.max_weight)])
             return (
-                f"It is about the population in which each {unit} counts with its weight. It assumes "
-                f"{assumed}. Weights may depend on predictions and outcomes. {fails}"
+                f"It is about the population in which each {unit} counts with its weight. It "
+                f"assumes {assumed}. Weights may depend on predictions and outcomes. {fails}"
             )
         drawn += " from the population in which the predictions will be used"
         if self.groups is None and not self.weighted:
@@ -199,7 +202,10 @@ class Guarantee(Result):
             given = "sizes and weights of the groups"
             void = "groups whose size or weight depends on predictions or outcomes"
         assumed = self._assumed([f"given fixed {given}, {drawn}"], comma=True)
-        return f"It assumes {assumed}. It does not hold for {void}, unless max_weight is stated. {fails}"
+        return (
+            f"It assumes {assumed}. It does not hold for {void}, unless max_weight is stated. "
+            f"{fails}"
+        )
 
     def _assumed(self, needs: list[str], *, comma: bool = False) -> str:
         """List what is assumed, with the grids if any were tried; `comma` is for a first need that
@@ -327,9 +333,10 @@ def guarantee(
 
     Notes
     -----
-    With K grids and :math:`\delta = (1 - \text{confidence})/K`, Hoeffding's bound is :math:`\mathrm{CDL}(D_m)
-    \le \mathrm{CDL}(S_m) + \sqrt{2 \ln(1/\delta) / n}`: of all tasks and swaps only the population's worst
-    matters: one function g with values in [-1, 1], whose mean on the rows is at most :math:`\mathrm{CDL}(S_m)`.
+    With K grids and :math:`\delta = (1 - \text{confidence})/K`, Hoeffding's bound is
+    :math:`\mathrm{CDL}(D_m) \le \mathrm{CDL}(S_m) + \sqrt{2 \ln(1/\delta) / n}`: of all tasks and
+    swaps only the population's worst matters: one function g with values in [-1, 1], whose mean on
+    the rows is at most :math:`\mathrm{CDL}(S_m)`.
 
     The adaptive bound uses that a row with :math:`g = 0` contributes no chance:
 
@@ -373,7 +380,8 @@ def guarantee(
 
     References
     ----------
-    Hoeffding (1963), doi:10.1080/01621459.1963.10500830. The use of a single g, and the adaptive bound, are new here.
+    Hoeffding (1963), doi:10.1080/01621459.1963.10500830. The use of a single g, and the adaptive
+    bound, are new here.
 
     Examples
     --------
@@ -383,8 +391,8 @@ def guarantee(
     >>> y = rng.random(5000) < p
     >>> g = rainproof.guarantee(y, p)
     >>> g
-    Guarantee(bound=0.0163948, response='rounded', grid=32, plug_in=0.0034561, confidence_level=0.95,
-    method='adaptive', n=5000, anytime=False)
+    Guarantee(bound=0.0163948, response='rounded', grid=32, plug_in=0.0034561,
+    confidence_level=0.95, method='adaptive', n=5000, anytime=False)
     >>> round(g.hoeffding, 4)
     0.0472
     >>> rainproof.guarantee(y, p, response="as_is")
@@ -489,7 +497,8 @@ def _check_options(response: str, method: str, grid: object, anytime: object) ->
         raise InputError(f"anytime must be True or False; it is {anytime!r}")
     if anytime and method == "hoeffding":
         raise InputError(
-            "method must be 'adaptive' with anytime=True: Hoeffding's bound is for a fixed number of rows"
+            "method must be 'adaptive' with anytime=True: Hoeffding's bound is for a fixed number "
+            "of rows"
         )
 
 

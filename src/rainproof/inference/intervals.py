@@ -333,17 +333,19 @@ def confidence_interval(
 
     Notes
     -----
-    *inversion.* The bias :math:`\hat r(p)` of the predictions is estimated: for each distinct prediction if
-    they have 20 rows each, else as a curve that is linear between the points of a grid of about :math:`n^{1/3}` cells;
-    estimates no larger than their noise are shrunk to 0. A path of populations has the predictions of the sample and
-    the event probabilities :math:`q_\lambda(p) = p + \lambda \hat r(p)` for :math:`\lambda \le 1`, from calibrated to
-    as estimated. Beyond 1 it moves in the direction in which the measure grows fastest, relative to what the sample can
-    tell apart (the least favourable family). Each population has a known value :math:`\theta(\lambda)`; samples drawn
-    from it show which plug-in values :math:`\hat\theta` are to be expected on n rows. (For ECE and CDL the predictions
-    are kept, as drawing one twice would pool its rows.) The interval has the values of those populations for which the
-    observed :math:`\hat\theta` is in neither tail; `corrected` is the value for which it is the median. So the low end
-    is 0 where a test like `calibration_test` does not reject, and an upward bias of any size, even that of ECE and CDL,
-    which does not vanish, is accounted for.
+    *inversion.* The bias :math:`\hat r(p)` of the predictions is estimated: for each distinct
+    prediction if they have 20 rows each, else as a curve that is linear between the points of a
+    grid of about :math:`n^{1/3}` cells; estimates no larger than their noise are shrunk to 0. A
+    path of populations has the predictions of the sample and the event probabilities
+    :math:`q_\lambda(p) = p + \lambda \hat r(p)` for :math:`\lambda \le 1`, from calibrated to as
+    estimated. Beyond 1 it moves in the direction in which the measure grows fastest, relative to
+    what the sample can tell apart (the least favourable family). Each population has a known value
+    :math:`\theta(\lambda)`; samples drawn from it show which plug-in values :math:`\hat\theta` are
+    to be expected on n rows. (For ECE and CDL the predictions are kept, as drawing one twice would
+    pool its rows.) The interval has the values of those populations for which the observed
+    :math:`\hat\theta` is in neither tail; `corrected` is the value for which it is the median. So
+    the low end is 0 where a test like `calibration_test` does not reject, and an upward bias of any
+    size, even that of ECE and CDL, which does not vanish, is accounted for.
 
     It is an estimate, not a proof. Errors that alternate at a scale finer than the curve, among as
     many distinct predictions as rows, cannot be told from chance by any method. With `groups`,
@@ -358,9 +360,9 @@ def confidence_interval(
 
     References
     ----------
-    Andrews (2000), "Inconsistency of the Bootstrap when a Parameter is on the Boundary of the Parameter Space",
-    doi:10.1111/1468-0262.00114. DiCiccio, Romano (1990), "Nonparametric Confidence Limits by Resampling Methods and
-    Least Favorable Families", doi:10.2307/1403474.
+    Andrews (2000), "Inconsistency of the Bootstrap when a Parameter is on the Boundary of the
+    Parameter Space", doi:10.1111/1468-0262.00114. DiCiccio, Romano (1990), "Nonparametric
+    Confidence Limits by Resampling Methods and Least Favorable Families", doi:10.2307/1403474.
 
     Examples
     --------
@@ -395,9 +397,9 @@ def confidence_interval(
         method = "inversion" if statistic.bounded else "percentile"
     if method == "inversion" and is_stratified:
         raise InputError(
-            "base_rate cannot be combined with method 'inversion', the default for measures of calibration: its "
-            "populations do not fit rows that were chosen by outcome; pass method='basic', which is wrong near "
-            "calibration, or use guarantee and calibration_test"
+            "base_rate cannot be combined with method 'inversion', the default for measures of "
+            "calibration: its populations do not fit rows that were chosen by outcome; pass "
+            "method='basic', which is wrong near calibration, or use guarantee and calibration_test"
         )
     value = float(statistic.function(sample))
 
@@ -447,7 +449,8 @@ def _doubts(sample: Sample, atoms: Resampler, statistic: Statistic) -> list[FewR
         notes.append(f"{units} too few to resample: the interval is the whole range of the measure")
     elif has_few_clusters(sample.units):
         notes.append(
-            f"{rarer_in(sample.units)} are too few to resample: the interval is the whole range of the measure"
+            f"{rarer_in(sample.units)} are too few to resample: the interval is the whole range "
+            "of the measure"
         )
     elif atoms.units < _FEW_UNITS:
         notes.append(f"{units} few to resample: the interval can be far from its level")
@@ -457,7 +460,8 @@ def _doubts(sample: Sample, atoms: Resampler, statistic: Statistic) -> list[FewR
         )
     if statistic.pools and not repeats_often(sample, atoms):
         notes.append(
-            f"{statistic.name} compares each distinct prediction with its own rows, here fewer than {ENOUGH_ROWS}: "
-            "errors that alternate between predictions cannot be told from chance"
+            f"{statistic.name} compares each distinct prediction with its own rows, here fewer "
+            f"than {ENOUGH_ROWS}: errors that alternate between predictions cannot be told from "
+            "chance"
         )
     return [FewRowsWarning(note) for note in notes]

@@ -74,7 +74,9 @@ def _intercept_at_end(
     *,
     upper: bool,
 ) -> float | None:
-    """The intercept at which the mean prediction is an end of the event rate; None if there is none."""
+    """The intercept at which the mean prediction is an end of the event rate; None if there is
+    none.
+    """
     ones = np.ones((1, len(log_odds)))
     observed = float(units.share @ units.event.astype(np.float64))
     for _ in range(_PASSES):
