@@ -52,7 +52,7 @@ def matched_draws(sample: Sample, rng: np.random.Generator) -> Sample:
 
 
 def _at_lower_edges(sample: Sample) -> Rows:
-    """The rows without weights; of cells an entry each, with the predictions at their lower edges."""
+    """The rows without weights; of cells an entry each, at the lower edges of their predictions."""
     rows = sample.entries.replace(weight=None, cases=None)
     if sample.grid is None:
         return rows
@@ -62,7 +62,7 @@ def _at_lower_edges(sample: Sample) -> Rows:
 
 
 def _drawn_counts(counts: Ints, event: np.ndarray, rng: np.random.Generator) -> Ints:
-    """How many of the cases of each entry are drawn, if those of an outcome are too many for all."""
+    """How many cases of each entry are drawn, if those of an outcome are too many for all."""
     drawn = np.zeros(len(counts), np.int64)
     for outcome in (False, True):
         count = np.where(event == outcome, counts, 0)

@@ -37,10 +37,11 @@ def late_periods(
 
     Notes
     -----
-    Each period is compared with all others together by the exact test of Fisher, one-sided, at a level of `LEVEL`
-    divided by the number of periods. Besides, the shares must differ by `LEAST_DIFFERENCE`, or by `LEAST_OF_RARER` of
-    the rarer outcome. Periods that are found are left out, and the rest is compared again, until none is found: many
-    late periods must not hide one another.
+    Each period is compared with all others together by the exact test of Fisher, one-sided, at a
+    level of `LEVEL` divided by the number of periods. Besides, the shares must differ by
+    `LEAST_DIFFERENCE`, or by `LEAST_OF_RARER` of the rarer outcome. Periods that are found are left
+    out, and the rest is compared again, until none is found: many late periods must not hide one
+    another.
     """
     order = list(dict.fromkeys([*known, *missing]))
     count = {

@@ -102,15 +102,17 @@ def monitor(
 
     Notes
     -----
-    The bets of `SequentialTest` against the forecast start with 1, and each may start again with 1 in any period: the
-    evidence is the mean of what the bets have, each since the start that was best for it. It is at most the sum over
-    all starts, which grows by 1 a period in expectation while the forecast is calibrated, ``E[y | p, past] = p``.
-    So the mean time to the first period in which it reaches ``1/alpha`` is at least ``1/alpha`` (an e-detector; Shin,
-    Ramdas and Rinaldo). Days may resemble each other, and predictions may depend on the past; nothing needs to be
-    exchangeable. A forecast that was never calibrated is found too. Where a change began is an estimate: the start from
-    which what the best bet is about is largest in standard deviations. An alarm ends when, since some period after it,
-    the forecast has won ``1/alpha`` against the recalibration that fitted the change best, and no bet against the
-    forecast has in the same periods; then everything starts anew.
+    The bets of `SequentialTest` against the forecast start with 1, and each may start again with 1
+    in any period: the evidence is the mean of what the bets have, each since the start that was
+    best for it. It is at most the sum over all starts, which grows by 1 a period in expectation
+    while the forecast is calibrated, ``E[y | p, past] = p``. So the mean time to the first period
+    in which it reaches ``1/alpha`` is at least ``1/alpha`` (an e-detector; Shin, Ramdas and
+    Rinaldo). Days may resemble each other, and predictions may depend on the past; nothing needs to
+    be exchangeable. A forecast that was never calibrated is found too. Where a change began is an
+    estimate: the start from which what the best bet is about is largest in standard deviations. An
+    alarm ends when, since some period after it, the forecast has won ``1/alpha`` against the
+    recalibration that fitted the change best, and no bet against the forecast has in the same
+    periods; then everything starts anew.
 
     Each of K segments has a detector with ``alpha / K``. At the first alarm of any of them the sum
     of their sums is at least ``K / alpha`` and grew by K a period, so the time to it is ``1/alpha``
@@ -132,7 +134,8 @@ def monitor(
     >>> y = rng.random(4000) < odds / (1 + odds)
     >>> found = rainproof.monitor(rainproof.Sample(y, p, by={"day": day}))
     >>> found
-    MonitoringResult(in_alarm=True, since='7', length=1, confidence_level=0.95, alpha=0.01, dependent=False)
+    MonitoringResult(in_alarm=True, since='7', length=1, confidence_level=0.95, alpha=0.01,
+    dependent=False)
     >>> print(found.changes[0])
     since about 7 it says 28.8% and it happens 44.4% (1,600 rows)
     """

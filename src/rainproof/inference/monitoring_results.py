@@ -176,9 +176,9 @@ class DetectableChange(Result):
             first = f"no event rate {within}, {where}"
         return (
             f"{first}. Where the event has half the predicted odds (event rate "
-            f"{_percent(self.rate_halved)}), an alarm takes {_about(self.periods_halved)}; where it "
-            f"has twice the odds ({_percent(self.rate_doubled)}), {_about(self.periods_doubled)}. "
-            "It takes longer where rows of a period move together"
+            f"{_percent(self.rate_halved)}), an alarm takes {_about(self.periods_halved)}; where "
+            f"it has twice the odds ({_percent(self.rate_doubled)}), "
+            f"{_about(self.periods_doubled)}. It takes longer where rows of a period move together"
         )
 
 
@@ -332,7 +332,8 @@ class MonitoringResult(Result):
             lines += [f"Segment {name}: {change}." for name, change in in_alarm.items()]
             lines.append(
                 f"{len(in_alarm)} of {len(self.segments)} segments are in alarm. While all are "
-                f"calibrated, {limit} periods or more pass to a false alarm in any of them, on average."
+                f"calibrated, {limit} periods or more pass to a false alarm in any of them, on "
+                "average."
             )
         if self.guarantee is not None:
             lines.append(self._guaranteed(self.guarantee))
@@ -348,11 +349,13 @@ class MonitoringResult(Result):
         last = self.changes[-1]
         if not last.lasts:
             return [
-                f"No alarm now, since {last.recovered}: {last}. The alarm had been raised at {last.alarm}."
+                f"No alarm now, since {last.recovered}: {last}. The alarm had been raised at "
+                f"{last.alarm}."
             ]
         how = ":" if commands else " (rainproof.Recalibrator)."
         return [
-            f"In alarm: {last}. The alarm was raised at {last.alarm}; what fitted best by then: {last.bet}.",
+            f"In alarm: {last}. The alarm was raised at {last.alarm}; what fitted best by then: "
+            f"{last.bet}.",
             f"Next: recalibrate on the rows since then, and monitor the result{how}",
             *(f"    {command}" for command in commands),
         ]
@@ -371,29 +374,36 @@ class MonitoringResult(Result):
     def _meaning(self, dependent: str, limit: str) -> list[str]:
         """What was assumed, and what the columns say."""
         taken = (
-            "Assumed: rows are drawn one after the other, each with its predicted probability; predictions may depend "
-            "on all that was before. A storm that moves all rows of a period at once would look like a change: "
-            f"{dependent} takes a period as one observation, and needs far more periods."
+            "Assumed: rows are drawn one after the other, each with its predicted probability; "
+            "predictions may depend on all that was before. A storm that moves all rows of a "
+            f"period at once would look like a change: {dependent} takes a period as one "
+            "observation, and needs far more periods."
         )
         if self.dependent:
             taken = (
-                "Assumed: the rows of a period may all depend on each other. A period is one observation, and one "
-                f"storm is no change. If rows are drawn one after the other, far fewer periods do without {dependent}."
+                "Assumed: the rows of a period may all depend on each other. A period is one "
+                "observation, and one storm is no change. If rows are drawn one after the other, "
+                f"far fewer periods do without {dependent}."
             )
         at_most_means = (
             "At most: none is given, as that needs independent rows."
             if self.dependent
-            else "At most: the bound of the same loss in the population of these rows, for each line by itself with "
-            f"{percent(self.confidence_level)} confidence, if they are from one population."
+            else (
+                "At most: the bound of the same loss in the population of these rows, for each "
+                f"line by itself with {percent(self.confidence_level)} confidence, if they are "
+                "from one population."
+            )
         )
         return [
             taken,
-            f"Alarm: the evidence against calibration reaches {limit}. While the forecast is calibrated, {limit} "
-            "periods or more pass to a false alarm, on average. It ends when rows since then favour the forecast over "
-            f"the recalibration that fitted best, by a factor of {limit}, and nothing else is off.",
-            "Loss: on the rows of the line, in hindsight, what the decision with the largest loss loses by acting on "
-            "probabilities rounded at random, compared with the best fixed change of its actions, as a share of what "
-            "is at stake per case (best minus worst outcome).",
+            f"Alarm: the evidence against calibration reaches {limit}. While the forecast is "
+            f"calibrated, {limit} periods or more pass to a false alarm, on average. It ends when "
+            "rows since then favour the forecast over the recalibration that fitted best, by a "
+            f"factor of {limit}, and nothing else is off.",
+            "Loss: on the rows of the line, in hindsight, what the decision with the largest "
+            "loss loses by acting on probabilities rounded at random, compared with the best "
+            "fixed change of its actions, as a share of what is at stake per case (best minus "
+            "worst outcome).",
             at_most_means,
         ]
 

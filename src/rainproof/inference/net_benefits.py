@@ -55,7 +55,7 @@ def _sums_of_treated(
 
 
 def _moments(units: Units, n_treated: Ints, odds: Floats, value: Floats) -> tuple[Floats, Floats]:
-    """The variance and third moment at each threshold: of 1 for a hit, minus the odds for an alarm."""
+    """The variance and third moment at each threshold: a hit is 1, an alarm minus the odds."""
     square = units.share * units.single
     alarms, hits = _sums_of_treated(units, n_treated, len(odds), square)
     over_cases = hits + odds**2 * alarms - 2 * value * (hits - odds * alarms)

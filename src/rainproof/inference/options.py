@@ -44,7 +44,8 @@ def check_resamples(n_resamples: int, minimum: int = 19) -> int:
     is_whole = isinstance(n_resamples, int | np.integer) and not isinstance(n_resamples, bool)
     if not is_whole or not minimum <= n_resamples <= _MOST_DRAWS:
         raise InputError(
-            f"n_resamples must be an integer from {minimum} to {_MOST_DRAWS:,}; it is {n_resamples!r}"
+            f"n_resamples must be an integer from {minimum} to {_MOST_DRAWS:,}; it is "
+            f"{n_resamples!r}"
         )
     return int(n_resamples)
 

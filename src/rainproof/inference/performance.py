@@ -65,26 +65,30 @@ def discrimination(
 
     Notes
     -----
-    With :math:`A_i` the share of rows of the other outcome that row i is on the right side of, the variance is that of
-    the mean of :math:`A_i` among events plus that among the others (DeLong), or the same summed over groups. With few
-    events it is often far too small. So the interval has every value that is in DeLong's, symmetric on the logit scale,
-    or in the score interval of Newcombe's method 5, whose variance :math:`V(A)` depends on the area and the numbers of
-    rows alone; that is scaled by :math:`(V_{DeLong} / V)^{k / (k + 20)}`, with k the number of rows (or groups) of the
-    rarer outcome. From 100 events on the two are the same. Where all rows are on the right side (or all on the wrong
-    one) DeLong's variance is 0, and the interval is the exact one for as many independent pairs as can be formed.
-    O(n log n). A compressed sample counts predictions of one cell as ties. docs/benchmarks/study-tests.md has the
-    measured coverage.
+    With :math:`A_i` the share of rows of the other outcome that row i is on the right side of, the
+    variance is that of the mean of :math:`A_i` among events plus that among the others (DeLong), or
+    the same summed over groups. With few events it is often far too small. So the interval has
+    every value that is in DeLong's, symmetric on the logit scale, or in the score interval of
+    Newcombe's method 5, whose variance :math:`V(A)` depends on the area and the numbers of rows
+    alone; that is scaled by :math:`(V_{DeLong} / V)^{k / (k + 20)}`, with k the number of rows (or
+    groups) of the rarer outcome. From 100 events on the two are the same. Where all rows are on the
+    right side (or all on the wrong one) DeLong's variance is 0, and the interval is the exact one
+    for as many independent pairs as can be formed. O(n log n). A compressed sample counts
+    predictions of one cell as ties. docs/benchmarks/study-tests.md has the measured coverage.
 
     References
     ----------
-    DeLong, DeLong, Clarke-Pearson (1988), doi:10.2307/2531595. Obuchowski (1997), doi:10.2307/2533958 (groups). Pepe
-    (2003), "The Statistical Evaluation of Medical Tests", section 5.2.3 (the logit scale). Newcombe (2006), "Confidence
-    intervals for an effect size measure based on the Mann-Whitney statistic, part 2", doi:10.1002/sim.2324.
+    DeLong, DeLong, Clarke-Pearson (1988), doi:10.2307/2531595. Obuchowski (1997),
+    doi:10.2307/2533958 (groups). Pepe (2003), "The Statistical Evaluation of Medical Tests",
+    section 5.2.3 (the logit scale). Newcombe (2006), "Confidence intervals for an effect size
+    measure based on the Mann-Whitney statistic, part 2", doi:10.1002/sim.2324.
 
     Examples
     --------
     >>> import rainproof
-    >>> print(rainproof.clinical.discrimination([0, 0, 1, 0, 1, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]))
+    >>> y = [0, 0, 1, 0, 1, 1, 0, 1]
+    >>> p = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]
+    >>> print(rainproof.clinical.discrimination(y, p))
     0.75 (0.186 to 0.975)
     """
     level = check_share(confidence_level, "confidence_level")
@@ -201,16 +205,18 @@ def net_benefit(
 
     Notes
     -----
-    :math:`NB(\mu) = \mathrm{E}[y 1\{p \ge \mu\}] - \frac{\mu}{1 - \mu} \mathrm{E}[(1 - y) 1\{p \ge \mu\}]`. The
-    intervals are approximations for one threshold. Their variance grows and falls with the net benefit, as that of
-    Wilson's interval does with a rate, so they hold where few rows have the event or few are treated, and half a case
-    at either end of what is possible counts as seen. `switch_guarantee` compares two models for all thresholds at once,
-    with proof. O(n log k) for k thresholds, and with groups k times their number more.
+    :math:`NB(\mu) = \mathrm{E}[y 1\{p \ge \mu\}] - \frac{\mu}{1 - \mu}
+    \mathrm{E}[(1 - y) 1\{p \ge \mu\}]`. The intervals are approximations for one threshold. Their
+    variance grows and falls with the net benefit, as that of Wilson's interval does with a rate, so
+    they hold where few rows have the event or few are treated, and half a case at either end of
+    what is possible counts as seen. `switch_guarantee` compares two models for all thresholds at
+    once, with proof. O(n log k) for k thresholds, and with groups k times their number more.
 
     References
     ----------
-    Vickers, Elkin (2006), "Decision curve analysis", doi:10.1177/0272989X06295361. Pfeiffer, Gail (2020), "Estimating
-    the decision curve and its precision from three study designs", doi:10.1002/bimj.201800240.
+    Vickers, Elkin (2006), "Decision curve analysis", doi:10.1177/0272989X06295361. Pfeiffer, Gail
+    (2020), "Estimating the decision curve and its precision from three study designs",
+    doi:10.1002/bimj.201800240.
 
     Examples
     --------

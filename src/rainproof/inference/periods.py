@@ -120,7 +120,8 @@ def _parts(samples: Any) -> Iterator[_Part]:
         return
     if not isinstance(samples, Mapping | Sequence) or isinstance(samples, str):
         raise InputError(
-            f"samples must be segments, or have a label and a Sample for each period; it is {samples!r}"
+            "samples must be segments, or have a label and a Sample for each period; it is "
+            f"{samples!r}"
         )
     if isinstance(samples, Mapping):
         labels = [str(label) for label in samples]
@@ -131,7 +132,8 @@ def _parts(samples: Any) -> Iterator[_Part]:
         is_pair = isinstance(pair, tuple) and len(pair) == 2
         if not is_pair or not isinstance(pair[1], Sample | Segments):
             raise InputError(
-                f"samples must have a label and a Sample for each period; period {number} is {pair!r}"
+                f"samples must have a label and a Sample for each period; period {number} is "
+                f"{pair!r}"
             )
         label, rows_of_period = pair
         if isinstance(rows_of_period, Sample):

@@ -68,9 +68,10 @@ class SampleSize(Result):
                 "(an estimate)"
             )
         return (
-            f"{self.n:,} rows {enough} to guarantee an expected loss of at most {self.target:.2%} with "
-            f"{percent(self.confidence_level)} confidence and the default grids, {given}. With fewer than "
-            f"{self.minimum:,} rows no choice of grids can guarantee it, however good the forecast."
+            f"{self.n:,} rows {enough} to guarantee an expected loss of at most {self.target:.2%} "
+            f"with {percent(self.confidence_level)} confidence and the default grids, {given}. "
+            f"With fewer than {self.minimum:,} rows no choice of grids can guarantee it, however "
+            "good the forecast."
         )
 
 
@@ -109,9 +110,10 @@ def sample_size(
 
     Notes
     -----
-    `n` and `minimum` come from the formulas of `guarantee` for rows of equal weight: the largest bound that rows with
-    that loss can have, with the default grids, and the smallest bound of all, with a single grid. Weights and groups
-    only make the bound larger. With weights, `Sample.effective_n` has to reach `n`, and a little more.
+    `n` and `minimum` come from the formulas of `guarantee` for rows of equal weight: the largest
+    bound that rows with that loss can have, with the default grids, and the smallest bound of all,
+    with a single grid. Weights and groups only make the bound larger. With weights,
+    `Sample.effective_n` has to reach `n`, and a little more.
 
     With `like` the shares of rows in all cells, and so the loss, are held fixed as n grows. This is
     a plan, not a guarantee: the rows to come will differ. Where miscalibration outweighs chance,
@@ -123,9 +125,9 @@ def sample_size(
     --------
     >>> import rainproof
     >>> print(rainproof.sample_size(target=0.05))
-    4,379 rows are enough to guarantee an expected loss of at most 5.00% with 95% confidence and the default grids,
-    if the loss on the rows is at most 0.00%, whatever the predictions. With fewer than 77 rows no choice of grids can
-    guarantee it, however good the forecast.
+    4,379 rows are enough to guarantee an expected loss of at most 5.00% with 95% confidence and
+    the default grids, if the loss on the rows is at most 0.00%, whatever the predictions. With
+    fewer than 77 rows no choice of grids can guarantee it, however good the forecast.
     """
     options.check_share(confidence_level, "confidence_level")
     if not 0 <= loss < 1:

@@ -49,7 +49,9 @@ class _Nodes:
     share: Floats  # of the same shape: how much each of the two counts
 
     def sums(self, columns: Floats) -> Floats:
-        """Add up over the predictions beside each node what they give to the lower and upper one."""
+        """Sum what predictions give to the nodes beside them: a row for the lower, one for the
+        upper.
+        """
         return sums_by(self.beside.ravel(), columns.ravel(), self.count)
 
     def interpolated(self, by_node: Floats) -> Floats:

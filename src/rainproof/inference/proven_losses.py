@@ -99,28 +99,33 @@ class LossAtLeast(Result):
     def __str__(self) -> str:
         which = "" if self.threshold_range is None else f" {self.threshold_range}"
         if self.bound == 0:
-            return f"These rows do not prove that any decision{which} loses by acting on the predictions as they are."
+            return (
+                f"These rows do not prove that any decision{which} loses by acting on the "
+                "predictions as they are."
+            )
         drawn = if_drawn(
             self.groups, "the predictions", self.base_rate, self.max_weight, weighted=self.weighted
         )
         proven = (
-            f"With {percent(self.confidence_level)} confidence, there is a decision{which} that acts on these "
-            f"predictions as they are and loses at least {100 * self.bound:.3g}% of what is at stake, in expectation, "
-            f"against a fixed change of actions, if {drawn}."
+            f"With {percent(self.confidence_level)} confidence, there is a decision{which} that "
+            f"acts on these predictions as they are and loses at least {100 * self.bound:.3g}% of "
+            f"what is at stake, in expectation, against a fixed change of actions, if {drawn}."
         )
         if self.task is None:
             return proven
         changes = "; ".join(_in_words(change) for change in self.changes)
         return (
-            f"{proven}\nThese rows suggest, as an example that is not proven by itself: {changes}, in this decision.\n"
+            f"{proven}\n"
+            f"These rows suggest, as an example that is not proven by itself: {changes}, in this "
+            "decision.\n"
             f"{self.task}"
         )
 
 
 def _in_words(change: ActionChange) -> str:
     return (
-        f"{change.replacement!r} instead of {change.action!r} for predictions from {change.low:.4g} "
-        f"to {change.high:.4g}"
+        f"{change.replacement!r} instead of {change.action!r} for predictions from "
+        f"{change.low:.4g} to {change.high:.4g}"
     )
 
 
@@ -181,10 +186,11 @@ def loss_at_least(
 
     Notes
     -----
-    Rows (or groups) are dealt at random to twelve parts. The first two only choose. Before each other part, a
-    correction of the predictions and a task are chosen on all earlier parts. That makes one function :math:`g(p, y)`
-    with values in [-1, 1]: what the change of actions gains on a row. With u in [0, 1] the weight of a draw over the
-    largest possible one, and a bet :math:`0 < x \le 1/2`, the product over all draws of these parts
+    Rows (or groups) are dealt at random to twelve parts. The first two only choose. Before each
+    other part, a correction of the predictions and a task are chosen on all earlier parts. That
+    makes one function :math:`g(p, y)` with values in [-1, 1]: what the change of actions gains on a
+    row. With u in [0, 1] the weight of a draw over the largest possible one, and a bet
+    :math:`0 < x \le 1/2`, the product over all draws of these parts
 
     .. math:: \prod (1 + x u (g - \theta))
 

@@ -37,8 +37,9 @@ def slack_of_groups(weight: Floats, products: Floats, sizes: Floats, doubt: floa
 
     Notes
     -----
-    Let q be the rate of the range in the population, T in [0, 1] the share of a group of size s that lies in the range,
-    and r the rate there. If sizes do not depend on predictions or outcomes, ``T (r - q)`` has mean 0 given s, and
+    Let q be the rate of the range in the population, T in [0, 1] the share of a group of size s
+    that lies in the range, and r the rate there. If sizes do not depend on predictions or outcomes,
+    ``T (r - q)`` has mean 0 given s, and
 
     .. math:: \exp(x T (r - q) - x^2 T / 8) \le 1 - T + T \exp(x (r - q) - x^2 / 8)
 

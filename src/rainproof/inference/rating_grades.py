@@ -136,7 +136,8 @@ class GradeTable(Result):
         level = percent(self.confidence_level)
         lights = (
             "Lights: from the exact binomial p, one-sided. They ask whether risk is predicted too "
-            "low; a grade whose risk is predicted too high is green (two_sided=True looks for both)."
+            "low; a grade whose risk is predicted too high is green (two_sided=True looks for "
+            "both)."
         )
         if self.two_sided:
             lights = (
@@ -217,22 +218,24 @@ def grade_table(
 
     Notes
     -----
-    With n obligors and d defaults at the predicted rate p, the binomial p-value is :math:`P(X \ge d)`, with
-    :math:`X \sim B(n, p)`, mid-p is :math:`P(X > d) + P(X = d)/2`, and Jeffreys'
-    :math:`P(q \le p)`, with :math:`q \sim \mathrm{Beta}(d + 1/2, n - d + 1/2)`. All ask whether risk is predicted too
-    low. The two-sided p-value is :math:`\min(1, 2 \min(P(X \ge d), P(X \le d)))`. It and the first are exact: they are
-    at most 5% for at most 5% of the grades that are predicted rightly. The others are at most 5% more often where few
-    defaults are expected (up to 16% for Jeffreys'), so the lights do not use them. All hold for defaults that are
-    independent given the grade: in a bad year they are not, and the tests reject too often.
-    Each grade is tested by itself. A grade's predicted rate is the mean of its predictions; where these differ, the
-    binomial p-value is not too small if :math:`d \ge n p + 1` (Hoeffding 1956). The total is tested in the same way,
-    as one grade.
+    With n obligors and d defaults at the predicted rate p, the binomial p-value is
+    :math:`P(X \ge d)`, with :math:`X \sim B(n, p)`, mid-p is :math:`P(X > d) + P(X = d)/2`, and
+    Jeffreys' :math:`P(q \le p)`, with :math:`q \sim \mathrm{Beta}(d + 1/2, n - d + 1/2)`. All ask
+    whether risk is predicted too low. The two-sided p-value is
+    :math:`\min(1, 2 \min(P(X \ge d), P(X \le d)))`. It and the first are exact: they are at most 5%
+    for at most 5% of the grades that are predicted rightly. The others are at most 5% more often
+    where few defaults are expected (up to 16% for Jeffreys'), so the lights do not use them. All
+    hold for defaults that are independent given the grade: in a bad year they are not, and the
+    tests reject too often. Each grade is tested by itself. A grade's predicted rate is the mean of
+    its predictions; where these differ, the binomial p-value is not too small if
+    :math:`d \ge n p + 1` (Hoeffding 1956). The total is tested in the same way, as one grade.
 
     References
     ----------
-    Basel Committee (2005), "Studies on the validation of internal rating systems", working paper 14 (binomial test,
-    traffic lights). European Central Bank (2019), "Instructions for reporting the validation results of internal
-    models", section 2.5.3 (Jeffreys test). Hoeffding (1956), doi:10.1214/aoms/1177728178.
+    Basel Committee (2005), "Studies on the validation of internal rating systems", working paper 14
+    (binomial test, traffic lights). European Central Bank (2019), "Instructions for reporting the
+    validation results of internal models", section 2.5.3 (Jeffreys test). Hoeffding (1956),
+    doi:10.1214/aoms/1177728178.
 
     Examples
     --------
@@ -338,7 +341,8 @@ def _counts(values: ArrayLike, name: str, n: int) -> Ints:
     array = np.asarray(values)
     if array.shape != (n,):
         raise InputError(
-            f"{name} must have one entry for each of the {n:,} predictions; its shape is {array.shape}"
+            f"{name} must have one entry for each of the {n:,} predictions; its shape is "
+            f"{array.shape}"
         )
     if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
         raise InputError(

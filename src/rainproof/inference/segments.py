@@ -123,7 +123,7 @@ class SegmentTests(Result):
     @property
     @once
     def null_mean(self) -> Floats:
-        """The mean of the measure for a calibrated forecaster with the predictions of each segment."""
+        """The mean of the measure for calibrated forecasters with the same predictions."""
         return self._draw()
 
     @property
@@ -167,8 +167,8 @@ class SegmentTests(Result):
         n_small = len(self.small)
         n_tested = len(self.segments) - n_small
         summary = (
-            f"{len(self.found):,} of {n_tested:,} segments tested are not calibrated (false discovery rate "
-            f"{100 * self.fdr:g}%); {n_small:,} have too few rows to be tested."
+            f"{len(self.found):,} of {n_tested:,} segments tested are not calibrated (false "
+            f"discovery rate {100 * self.fdr:g}%); {n_small:,} have too few rows to be tested."
         )
         # NaN, of segments that are too small, after all others
         q_value = np.where(np.isnan(self.q_value), np.inf, self.q_value)
@@ -253,9 +253,9 @@ def segment_tests(
 
     Notes
     -----
-    With the :math:`K` p-values in order, :math:`q_{(i)} = \min_{j \ge i} p_{(j)} K c / j`, with :math:`c = 1` ("bh") or
-    :math:`1 + 1/2 + \dots + 1/K` ("by"); segments with :math:`q \le \text{fdr}` are found. A segment that is not
-    found need not be calibrated.
+    With the :math:`K` p-values in order, :math:`q_{(i)} = \min_{j \ge i} p_{(j)} K c / j`, with
+    :math:`c = 1` ("bh") or :math:`1 + 1/2 + \dots + 1/K` ("by"); segments with
+    :math:`q \le \text{fdr}` are found. A segment that is not found need not be calibrated.
 
     *Draws.* One segment alone among :math:`K` can be found only if ``n_resamples + 1 >= K c /
     fdr``: 200,000 draws for each of 10,000 segments. Most are seen to be unremarkable much sooner.
@@ -279,17 +279,18 @@ def segment_tests(
 
     References
     ----------
-    Benjamini, Hochberg (1995), "Controlling the False Discovery Rate", doi:10.1111/j.2517-6161.1995.tb02031.x.
-    Benjamini, Yekutieli (2001), doi:10.1214/aos/1013699998; (2005), "False Discovery Rate-Adjusted Multiple Confidence
-    Intervals for Selected Parameters", doi:10.1198/016214504000001907. Besag, Clifford (1991), "Sequential Monte Carlo
-    P-values", doi:10.1093/biomet/78.2.301.
+    Benjamini, Hochberg (1995), "Controlling the False Discovery Rate",
+    doi:10.1111/j.2517-6161.1995.tb02031.x. Benjamini, Yekutieli (2001), doi:10.1214/aos/1013699998;
+    (2005), "False Discovery Rate-Adjusted Multiple Confidence Intervals for Selected Parameters",
+    doi:10.1198/016214504000001907. Besag, Clifford (1991), "Sequential Monte Carlo P-values",
+    doi:10.1093/biomet/78.2.301.
 
     Examples
     --------
     >>> import numpy as np, rainproof
     >>> rng = np.random.default_rng(0)
     >>> p, s = rng.random(6000), rng.integers(0, 20, 6000)
-    >>> y = rng.random(6000) < np.where(s == 7, p**3, p)      # one segment of twenty is miscalibrated
+    >>> y = rng.random(6000) < np.where(s == 7, p**3, p)      # one of twenty is miscalibrated
     >>> segments = rainproof.scan({"p": p, "y": y.astype(int), "s": s}, by="s", grid=1024)
     >>> rainproof.inference.segment_tests(segments, rng=0).found
     [7]
@@ -327,8 +328,8 @@ def segment_tests(
     notes = []
     if size < needed:
         notes.append(
-            f"with n_resamples={size} one segment alone among {n_tested:,} could not be found: that takes "
-            f"n_resamples={math.ceil(needed):,} or more"
+            f"with n_resamples={size} one segment alone among {n_tested:,} could not be found: "
+            f"that takes n_resamples={math.ceil(needed):,} or more"
         )
         warnings.warn(RainproofWarning(notes[0]), stacklevel=2)
     # the mapping may change before the means are asked for; segments do not

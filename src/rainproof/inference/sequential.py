@@ -63,10 +63,11 @@ class SequentialTest:
 
     Notes
     -----
-    The null hypothesis is :math:`E[y_t \mid p_t, \text{past}] = p_t`. Predictions may depend on each other and on past
-    outcomes in any way: seasons, drifts and feedback are allowed. For a recalibrated prediction :math:`q_t` that is a
-    function of :math:`p_t` and the past, the product of :math:`q_t(y_t)/p_t(y_t)` is a martingale, so is a mixture of
-    them, and by Ville's inequality it reaches :math:`1/\alpha` at any time with probability at most :math:`\alpha`.
+    The null hypothesis is :math:`E[y_t \mid p_t, \text{past}] = p_t`. Predictions may depend on
+    each other and on past outcomes in any way: seasons, drifts and feedback are allowed. For a
+    recalibrated prediction :math:`q_t` that is a function of :math:`p_t` and the past, the product
+    of :math:`q_t(y_t)/p_t(y_t)` is a martingale, so is a mixture of them, and by Ville's inequality
+    it reaches :math:`1/\alpha` at any time with probability at most :math:`\alpha`.
 
     Rows that arrive together may have outcomes that depend on each other: the flights of a day, in
     one storm. For them each row is right given the past, not given the other rows. Pass them as a
@@ -200,7 +201,7 @@ class SequentialTest:
         return math.exp(-self._highest)
 
     def rejects(self, alpha: float) -> bool:
-        """Return whether the forecast was found miscalibrated, at some look so far, at this level."""
+        """Return whether some look so far found the forecast miscalibrated at this level."""
         return self.p_value <= check_share(alpha, "alpha")
 
     @property

@@ -1,8 +1,8 @@
 """Proven gains by a switch from one forecast to another: some decision gains at least this.
 
 Also how the decision is chosen that each block of rows bets on; a forecast and a correction of it
-are two such forecasts (`rainproof.inference.proven_losses`). How the choice is made needs no proof: docs/theory/bounds.md,
-"Lower bounds".
+are two such forecasts (`rainproof.inference.proven_losses`). How the choice is made needs no proof:
+docs/theory/bounds.md, "Lower bounds".
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ class SwitchGuarantee(Result):
         return _inside(points, curve.within, closed=curve.closed)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in built-in types, ready for JSON: the curve by the points of `band`."""
+        """Return all in built-in types, ready for JSON: the curve by the points of `band`."""
         entries = Result.to_dict(self)
         del entries["curve"]
         return {**entries, **plain(self.band())}
@@ -145,11 +145,13 @@ class SwitchGuarantee(Result):
         )
         these = "this" if self.n == 1 else "these"
         lines = [
-            f"With {level} confidence, no decision{which} loses more than {at_most(self.harm_bound)} of what is at stake "
-            "(its best minus its worst payoff) by switching to the new forecast, in expectation.",
+            f"With {level} confidence, no decision{which} loses more than "
+            f"{at_most(self.harm_bound)} of what is at stake (its best minus its worst payoff) by "
+            "switching to the new forecast, in expectation.",
             self._proven_gain(level, which),
-            f"On {these} {rows(self.n)} the largest loss is {at_most(self.harm)}"
-            f"{_example(self.worst_task)}; the largest gain is {at_least(self.gain)}{_example(self.best_task)}.",
+            f"On {these} {rows(self.n)} the largest loss is "
+            f"{at_most(self.harm)}{_example(self.worst_task)}; the largest gain is "
+            f"{at_least(self.gain)}{_example(self.best_task)}.",
             f"Bounds hold if {drawn}.",
         ]
         return "\n".join(lines)
@@ -165,7 +167,10 @@ class SwitchGuarantee(Result):
         if self.gain_at_least == 0:
             return f"These rows do not prove a gain in any decision{which}."
         least = at_least(self.gain_at_least)
-        return f"With {level} confidence, there is a decision{which} that gains at least {least}, in expectation."
+        return (
+            f"With {level} confidence, there is a decision{which} that gains at least {least}, in "
+            "expectation."
+        )
 
 
 def _inside(
@@ -256,11 +261,13 @@ def switch_guarantee(
 
     Notes
     -----
-    Every task with payoffs in [0, 1] is a mixture :math:`\nu` of thresholds with :math:`\int (1-\mu)\,d\nu \le 1` and
-    :math:`\int \mu\,d\nu \le 1`. Its loss by the switch is :math:`\int D\,d\nu`, where :math:`D(\mu) = E[(y - \mu)
-    (1\{p_{old} > \mu\} - 1\{p_{new} > \mu\})]` is the loss at one threshold. So the largest loss is twice the concave
-    envelope of :math:`\max(D, 0)` at 1/2; the task that loses it has at most two thresholds. With a `threshold_range`,
-    D is set to 0 outside of it.
+    Every task with payoffs in [0, 1] is a mixture :math:`\nu` of thresholds with
+    :math:`\int (1-\mu)\,d\nu \le 1` and :math:`\int \mu\,d\nu \le 1`. Its loss by the switch is
+    :math:`\int D\,d\nu`, where
+    :math:`D(\mu) = E[(y - \mu) (1\{p_{old} > \mu\} - 1\{p_{new} > \mu\})]` is the loss at one
+    threshold. So the largest loss is twice the concave envelope of :math:`\max(D, 0)` at 1/2; the
+    task that loses it has at most two thresholds. With a `threshold_range`, D is set to 0 outside
+    of it.
 
     `harm_bound` is the adaptive bound of `guarantee`, without its grid: the worst task of the
     population is one fixed function of a row with values in [-1, 1]. Rows on which both forecasts

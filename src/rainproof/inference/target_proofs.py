@@ -137,7 +137,7 @@ def is_counted(sample: Sample) -> bool:
 
 
 def proves(sample: Sample, proof: TargetProof) -> Callable[[float], bool]:
-    """Return whether these rows prove all targets at a threshold: by numbers, or by bets on draws."""
+    """Return whether rows prove all targets at a threshold: by numbers, or by bets on draws."""
     if not is_counted(sample):
         bets = DrawBets.on(sample)
 

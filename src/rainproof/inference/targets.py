@@ -113,7 +113,8 @@ class ProvenThreshold(Result):
         flags = f"it flags {100 * (self.flagged or 0):.3g}% of the cases{rate}"
         drawn = if_drawn(self.groups, "the threshold", self.base_rate, self.max_weight)
         return (
-            f"Flag cases from {self.threshold:.10g} on: proven with {level} confidence to have {asked}{rate}.\n"
+            f"Flag cases from {self.threshold:.10g} on: proven with {level} confidence to have "
+            f"{asked}{rate}.\n"
             f"On {these_rows(self.n)} {flags}; measured there: {', '.join(measured)}.\n"
             f"The proof holds if {drawn}."
         )
@@ -215,9 +216,10 @@ def find_threshold(
 
     Notes
     -----
-    A target is a share :math:`\theta` of successes among trials: events among flagged cases (precision), flagged cases
-    among events (recall), cases that are not flagged among those without the event (1 minus the false positive rate).
-    At a threshold that is fixed, k successes in m trials are proof if
+    A target is a share :math:`\theta` of successes among trials: events among flagged cases
+    (precision), flagged cases among events (recall), cases that are not flagged among those without
+    the event (1 minus the false positive rate). At a threshold that is fixed, k successes in m
+    trials are proof if
 
     .. math:: \mathrm{P}(\mathrm{Bin}(m, \theta) \ge k) \le \delta,
 
@@ -249,8 +251,9 @@ def find_threshold(
 
     References
     ----------
-    Angelopoulos, Bates, Candès, Jordan, Lei (2021), "Learn then test", arXiv:2110.01052 (sequences of thresholds).
-    Geifman, El-Yaniv (2017), "Selective classification for deep neural networks", arXiv:1705.08500.
+    Angelopoulos, Bates, Candès, Jordan, Lei (2021), "Learn then test", arXiv:2110.01052 (sequences
+    of thresholds). Geifman, El-Yaniv (2017), "Selective classification for deep neural networks",
+    arXiv:1705.08500.
 
     Examples
     --------
@@ -260,9 +263,10 @@ def find_threshold(
     >>> y = rng.random(4000) < p
     >>> print(rainproof.find_threshold(y, p, precision=0.8))
     Flag cases from 0.646 on: proven with 95% confidence to have a precision of at least 80%.
-    On these 4,000 rows it flags 35.3% of the cases; measured there: precision 82.3%, recall 57.5%, false positive
-    rate 12.6%.
-    The proof holds if the rows were drawn independently from the population in which the threshold will be used.
+    On these 4,000 rows it flags 35.3% of the cases; measured there: precision 82.3%,
+    recall 57.5%, false positive rate 12.6%.
+    The proof holds if the rows were drawn independently from the population in which the
+    threshold will be used.
     """
     sample = as_sample(
         y_true,
@@ -278,11 +282,13 @@ def find_threshold(
         sample = sample.with_max_weight(max_weight)
     elif sample.units.has_weights:
         raise InputError(
-            "weights must have a largest possible value that is stated: a sample can lack the heavy rows, and have "
-            "weights that are all equal, so that the proof would be false",
+            "weights must have a largest possible value that is stated: a sample can lack the "
+            "heavy rows, and have weights that are all equal, so that the proof would be false",
             hint="; ",
-            remedy="state max_weight, the largest weight that a row (with groups, a whole group) can have; no weights "
-            "are needed where all cases have the same",
+            remedy=(
+                "state max_weight, the largest weight that a row (with groups, a whole group) can "
+                "have; no weights are needed where all cases have the same"
+            ),
             option=("max_weight", "W"),
         )
     generator, seed = as_seed(rng, sample)

@@ -1,4 +1,4 @@
-"""The search for a threshold that is proven to keep targets: which ones are tried, and in what order.
+"""The search for a threshold that is proven to keep targets: what is tried, in what order.
 
 What proves a target at one threshold is in `rainproof.inference.target_proofs`. The order of the
 search is part of the proof: docs/theory/bounds.md.
@@ -56,7 +56,7 @@ def find_proven_threshold(
 
 
 def rows_needed(sample: Sample, proof: TargetProof) -> int | None:
-    """With how many rows about half of the samples would prove a threshold, if these rows tell it."""
+    """With how many rows about half of the samples prove a threshold, if these rows tell it."""
     expected = _Expected.of(sample)
     if not is_counted(sample):
         bets = DrawBets.on(sample)

@@ -1,7 +1,7 @@
 """Wagers: bets on the rows of a sample in random orders, each chosen on all rows before it.
 
-Here is what every proven gain shares: which rows are one draw, how they are dealt, what a choice may
-see, and what is bet. What is chosen is in the modules of each claim: `proven_losses`,
+Here is what every proven gain shares: which rows are one draw, how they are dealt, what a choice
+may see, and what is bet. What is chosen is in the modules of each claim: `proven_losses`,
 `proven_gains`, `switch_gains`; what the bets prove is in `lower_bounds`. The proof is in
 docs/theory/bounds.md, "Lower bounds".
 """
@@ -135,7 +135,8 @@ class Wagers:
             sample = matched_draws(sample, as_seed(rng, sample)[0].spawn(1)[0])
         if not sample.units.divisible:
             raise InputError(
-                "unequal weights and groups need rows: a compressed sample cannot be split row by row"
+                "unequal weights and groups need rows: a compressed sample cannot be split row by "
+                "row"
             )
         sample = _of_positive_weight(sample)
         if not _is_of_equal_draws(sample):

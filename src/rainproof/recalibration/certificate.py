@@ -112,7 +112,8 @@ class Certificate(Result):
             f"{self._switch(which)}\n"
             "Acting on the recalibrated probabilities as they are loses at most "
             f"{at_most(self.loss_bound)} in any decision{which}, {KEEPS_RANKING}.\n"
-            f"Each statement holds with {percent(self.confidence_level)} confidence{rounded}, if {drawn}."
+            f"Each statement holds with {percent(self.confidence_level)} confidence{rounded}, if "
+            f"{drawn}."
         )
 
     def _switch(self, which: str) -> str:
@@ -123,17 +124,20 @@ class Certificate(Result):
             gains = f"Some decision{which} gains at least {at_least(self.gain_at_least)}."
         else:
             gains = (
-                f"These rows do not prove a gain in any decision{which}, which is not to say that there is none: "
-                "`assess` estimates it from all rows."
+                f"These rows do not prove a gain in any decision{which}, which is not to say that "
+                "there is none: `assess` estimates it from all rows."
             )
         return (
-            f"No decision{which} loses more than {at_most(self.harm_bound)} by acting on the recalibrated "
-            f"probabilities instead of the original ones. {gains}"
+            f"No decision{which} loses more than {at_most(self.harm_bound)} by acting on the "
+            f"recalibrated probabilities instead of the original ones. {gains}"
         )
 
 
 def _basis(n: int) -> str:
-    return f"From {rows_text(n)} that the map was not fitted to, in expectation, in shares of what is at stake:"
+    return (
+        f"From {rows_text(n)} that the map was not fitted to, in expectation, in shares of what is "
+        "at stake:"
+    )
 
 
 class HeldOut(NamedTuple):
@@ -262,10 +266,10 @@ class ClassCertificate(Result):
             gains = "These rows do not prove a gain in any decision."
         lines = [
             _basis(self.n),
-            f"No decision about any one class loses more than {at_most(self.harm_bound)} by acting on the recalibrated "
-            f"probability instead of the original one. {gains}",
-            f"Acting on the recalibrated probability of a class as it is loses at most {at_most(self.loss_bound)} in "
-            f"any decision about it, {KEEPS_RANKING}.",
+            f"No decision about any one class loses more than {at_most(self.harm_bound)} by "
+            f"acting on the recalibrated probability instead of the original one. {gains}",
+            "Acting on the recalibrated probability of a class as it is loses at most "
+            f"{at_most(self.loss_bound)} in any decision about it, {KEEPS_RANKING}.",
         ]
         if self.saving is not None and self.saving_at_least is not None:
             proven = "not proven"
@@ -276,8 +280,8 @@ class ClassCertificate(Result):
             )
         drawn = if_drawn(self.groups, "the map", weighted=self.weighted)
         lines.append(
-            f"Each statement holds with {percent(self.confidence_level)} confidence, for all classes and decisions "
-            f"at once, if {drawn}."
+            f"Each statement holds with {percent(self.confidence_level)} confidence, for all "
+            f"classes and decisions at once, if {drawn}."
         )
         return "\n".join(lines)
 
@@ -297,7 +301,8 @@ def certify_classes(
     delta = 1 - confidence_level
     value = map_.apply(held.prob)
     bound, harm = class_harm_bound(held, value, delta)
-    # The rows that choose must not be those that prove: the bound would have to hold for any choice.
+    # The rows that choose must not be those that prove: else the bound would have to hold for any
+    # choice.
     chooser = chooser.take(np.arange(min(len(chooser.which), _CHOOSING_ROWS)))
     choosing_value = map_.apply(chooser.prob)
     curves = switch_curves(chooser, choosing_value)

@@ -1,4 +1,4 @@
-"""Temperature, vector and matrix scaling, and the other methods of recalibration of several classes.
+"""Methods of recalibration of several classes: temperature, vector and matrix scaling, and others.
 
 Scaling is a softmax regression on the logarithms of the probabilities, of which each row has one
 for every class (Guo, Pleiss, Sun and Weinberger 2017, arXiv:1706.04599; the prior of a matrix is
@@ -191,7 +191,8 @@ def _fit_scaling(family: _Scaling, rows: ClassRows) -> ClassPart:
     few = slice(0, CURVATURE_ROWS)
     logs = rows.logs[few]
     weight = rows.weight[few]
-    # The curvature of few rows is that of all but for a factor; a wrong one costs steps, not exactness.
+    # The curvature of few rows is that of all but for a factor: a wrong one costs steps, and the
+    # result is as exact.
     all_by_few = rows.weight.sum() / max(weight.sum(), np.finfo(float).tiny)
     parameters = family.mean
     loss, slope = _loss_and_slope(family, parameters, rows)

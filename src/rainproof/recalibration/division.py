@@ -105,13 +105,14 @@ def read_rows(
     columns: Mapping[str, Any],
     base_rate: BaseRate | None,
 ) -> Sample | Segments:
-    """Check the arguments of `Recalibrator.fit`; the rows of segments are divided with all others."""
+    """Check the arguments of `Recalibrator.fit`; rows of segments are divided with all others."""
     if isinstance(p, Segments):
         _check_alone(p, y, columns)
         _check_compressed(columns)
         if base_rate is not None:
             raise InputError(
-                "base_rate cannot be combined with segments: that of a segment is not that of all rows"
+                "base_rate cannot be combined with segments: that of a segment is not that of all "
+                "rows"
             )
         return p
     if isinstance(p, Sample):

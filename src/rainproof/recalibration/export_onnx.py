@@ -104,7 +104,7 @@ class _Graph:
         return self.node("Div", value, total, output=output)
 
     def pieces(self, p: str, pieces: PiecewiseMap) -> str:
-        """Add a map of a column, and return the name of its values; the piece is found by halving."""
+        """Add a map of a column, whose piece is found by halving; return the name of its values."""
         levels = (len(pieces.start) - 1).bit_length()
         padding = np.full((1 << levels) - len(pieces.start), np.nan)  # which no prediction reaches
         lower = self.constant(np.concatenate([pieces.edges[:-1], padding]))

@@ -60,7 +60,7 @@ def as_sql(
 def columns_of(
     by: str | Sequence[str] | Mapping[str, str] | None, names: tuple[str, ...]
 ) -> list[str]:
-    """Return the columns of the segments, in the order of the names that the map was fitted with."""
+    """Return the columns of segments, in the order of the names that the map was fitted with."""
     if isinstance(by, Mapping):
         if set(by) != set(names):
             given = ", ".join(map(str, by)) or "nothing"
@@ -228,7 +228,8 @@ def _scores(part: ClassPart, values: list[str], dialect: Dialect) -> list[str]:
     largest = np.abs(matrix).sum(axis=1) * -math.log(NEAREST) + np.abs(part.intercept)
     if largest.max() > _LARGEST_EXPONENT:
         raise InputError(
-            f"to_sql needs a map with smaller slopes: exponentials of {part.method!r} would overflow"
+            f"to_sql needs a map with smaller slopes: exponentials of {part.method!r} would "
+            "overflow"
         )
     least = _number(math.log(NEAREST), dialect)
     logs = [f"CASE WHEN {p} > {NEAREST!r} THEN LN({p}) ELSE {least} END" for p in values]

@@ -171,7 +171,7 @@ def _check_keys(part: Any) -> None:
 
 
 def _read_part(data: dict[str, Any], k: int) -> ClassPart:
-    """Read a part of a map for k classes; anything that its method cannot have fitted is refused."""
+    """Read a part of a map for k classes; what its method cannot have fitted is refused."""
     method = data["method"]
     slope = _read_numbers(data, "slope")
     intercept = _read_numbers(data, "intercept")

@@ -43,8 +43,8 @@ _KEYS = (*_SETTINGS, *_WALK, *_WALK_TABLES, *_MIXTURE, "fresh", *_MIXTURE_TABLES
 
 Id = str | int
 Pending = tuple[float, float, int, bytes]
-"""A prediction that waits: its value, its margin, the number of its coin, and the predictions of the
-members of the mixture, as doubles. A plain tuple: the kernel makes it in every round.
+"""A prediction that waits: its value, its margin, the number of its coin, and the predictions of
+the members of the mixture, as doubles. A plain tuple: the kernel makes it in every round.
 """
 
 
@@ -72,8 +72,8 @@ class OnlineRecalibrator(Saved):
     Notes
     -----
     *Points.* From :math:`2^{-k-1}` to :math:`2^{-k}` and mirrored the step is
-    :math:`\min(2^{-\lfloor k/2 \rfloor}/m, 2^{-k-1})`, down to :math:`2^{-30}`: about in proportion to the standard
-    deviation of the outcome. Neither 0 nor 1 is ever predicted.
+    :math:`\min(2^{-\lfloor k/2 \rfloor}/m, 2^{-k-1})`, down to :math:`2^{-30}`: about in proportion
+    to the standard deviation of the outcome. Neither 0 nor 1 is ever predicted.
 
     *Mixture.* Its members are each model itself (half of the weight at first), three logistic
     recalibrations of its log odds by online Newton steps, which forget 0, 1/3000 and 1/300 each
@@ -106,9 +106,10 @@ class OnlineRecalibrator(Saved):
 
     References
     ----------
-    Foster (1999), doi:10.1006/game.1999.0719; Herbster and Warmuth (1998), doi:10.1023/A:1007424614876 (sharing); Luo
-    and Schapire (2015), arXiv:1502.05934 (the potential); Hu and Wu (2024), arXiv:2404.13503 (from the bias of each
-    point to the loss of every decision).
+    Foster (1999), doi:10.1006/game.1999.0719; Herbster and Warmuth (1998),
+    doi:10.1023/A:1007424614876 (sharing); Luo and Schapire (2015), arXiv:1502.05934 (the
+    potential); Hu and Wu (2024), arXiv:2404.13503 (from the bias of each point to the loss of every
+    decision).
 
     Examples
     --------
@@ -129,7 +130,7 @@ class OnlineRecalibrator(Saved):
     >>> rainproof.soft_binned_cdl(y, p) > 3 * rainproof.soft_binned_cdl(y, honest)
     True
     >>> both = rainproof.OnlineRecalibrator()
-    >>> both.predict({"old": 0.3, "new": 0.4})  # several models: as good as the best of them, nearly
+    >>> both.predict({"old": 0.3, "new": 0.4})  # several models: nearly as good as the best
     0.34765625
     """
 
@@ -186,7 +187,8 @@ class OnlineRecalibrator(Saved):
         if id is None:
             if self._open is not None:
                 raise InputError(
-                    "the last prediction has no outcome yet: call update(y) first, or predict with ids"
+                    "the last prediction has no outcome yet: call update(y) first, or predict "
+                    "with ids"
                 )
             self._open = pending = self._walk.predict(predictions)
             return pending[0]
@@ -331,7 +333,8 @@ class OnlineRecalibrator(Saved):
             names = tuple(p)  # nothing was predicted yet: these are the models
         if not isinstance(p, Mapping) or not _are_names(list(p)) or set(names) != set(p):
             raise InputError(
-                f"p must be a number, or have the predictions of the same models by name each time; it is {p!r}"
+                "p must be a number, or have the predictions of the same models by name each "
+                f"time; it is {p!r}"
             )
         return tuple(_checked_probability(p[name], f"p[{name!r}]") for name in names)
 
@@ -484,7 +487,8 @@ def _read_pending(values: Any, walk: Walk) -> Pending:
         ):
             return float(value), float(margin), coin, np.array(predicted, np.float64).tobytes()
     raise InputError(
-        f"a prediction must be a point, a margin, a coin and what {members} members said; it is {values!r}"
+        f"a prediction must be a point, a margin, a coin and what {members} members said; it is "
+        f"{values!r}"
     )
 
 

@@ -99,13 +99,14 @@ class Recalibrator(Saved):
 
     Notes
     -----
-    Methods: "temperature" and "logistic" (Platt) are logistic regressions on the logit with one and two parameters,
-    "beta" has three, of which the two slopes are at least 0; "intercept" is a shift of the logit alone;
-    "calibrated_prior" and "overconfident_prior" are Platt's with a prior around the maps that models usually need, from
-    few rows; "isotonic" is isotonic regression with straight lines
-    between the mean predictions of its blocks, so it keeps the order of predictions, and with end blocks half a row off
-    0 and 1, so no log loss is infinite (scikit-learn's `IsotonicRegression` is level over each block, and often 0 and 1
-    at the ends); "bins_8" to "bins_128" take the event rate in bins with equal numbers of rows, and correct what is not
+    Methods: "temperature" and "logistic" (Platt) are logistic regressions on the logit with one and
+    two parameters, "beta" has three, of which the two slopes are at least 0; "intercept" is a shift
+    of the logit alone; "calibrated_prior" and "overconfident_prior" are Platt's with a prior around
+    the maps that models usually need, from few rows; "isotonic" is isotonic regression with
+    straight lines between the mean predictions of its blocks, so it keeps the order of predictions,
+    and with end blocks half a row off 0 and 1, so no log loss is infinite (scikit-learn's
+    `IsotonicRegression` is level over each block, and often 0 and 1 at the ends); "bins_8" to
+    "bins_128" take the event rate in bins with equal numbers of rows, and correct what is not
     monotone; "none" leaves predictions as they are, and "constant" is the event rate.
 
     The weight of a method is in proportion to ``exp(-L)``, where ``L`` is its log loss in nats,
@@ -419,16 +420,17 @@ class Recalibrator(Saved):
 
         Notes
         -----
-        Doubles must be those of IEEE 754, as in all these engines. The expression has about 200 characters for each
-        straight piece of the map (`map_`), and its depth is the logarithm of their number. Each expression of several
-        classes has all of the map in it, and uses LN and EXP, which SQLite has if it was built with them.
+        Doubles must be those of IEEE 754, as in all these engines. The expression has about 200
+        characters for each straight piece of the map (`map_`), and its depth is the logarithm of
+        their number. Each expression of several classes has all of the map in it, and uses LN and
+        EXP, which SQLite has if it was built with them.
 
         Examples
         --------
         >>> import rainproof
         >>> r = rainproof.Recalibrator("constant", rng=0).fit([0.25, 0.75] * 50, [0, 1] * 50)
         >>> print("SELECT", r.to_sql("p", dialect="sqlite"), "FROM forecasts")  # doctest: +ELLIPSIS
-        SELECT CASE WHEN "p" IS NULL OR NOT (CAST("p" AS REAL) >= 0 AND CAST("p" AS REAL) <= 1) OR ... FROM forecasts
+        SELECT CASE WHEN "p" IS NULL OR NOT (CAST("p" AS REAL) >= 0 AND ... FROM forecasts
         """
         self.check_fitted()
         _check_unseen(unseen)

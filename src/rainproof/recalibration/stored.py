@@ -290,7 +290,8 @@ def _check_candidates(
             )
         if candidate.method not in known:
             raise InputError(
-                f"'method' of a Candidate must be among {', '.join(known)}; {candidate.method!r} is not"
+                f"'method' of a Candidate must be among {', '.join(known)}; {candidate.method!r} "
+                "is not"
             )
     total = sum(candidate.weight for candidate in candidates)
     if candidates and abs(total - 1) > _WEIGHTS_OFF:

@@ -114,7 +114,8 @@ class Stream:
                 raise InputError(f"{MOST_WAITING:,} predictions wait for their outcome already")
         if "y" in record and record["id"] not in self._asked:
             raise InputError(
-                f"id must be that of a prediction that waits for its outcome; {record['id']!r} is not"
+                f"id must be that of a prediction that waits for its outcome; {record['id']!r} is "
+                "not"
             )
         if self._records >= JOURNAL:
             self._turn()

@@ -22,12 +22,16 @@ _NAMED_SEGMENTS = 3  # in a message
 def choice_text(method: str, candidates: Sequence[Candidate]) -> str:
     """Say what the map is, and why."""
     if not candidates:
-        return "Method 'none': nothing could be fitted to these rows, so the probabilities stay as they are."
+        return (
+            "Method 'none': nothing could be fitted to these rows, so the probabilities stay as "
+            "they are."
+        )
     if method != MEAN:
         return f"Method {method!r}, the only one that was tried."
     return (
-        f"The map is the weighted mean of the maps of {len(candidates)} methods. The better a method predicts rows "
-        "that it was not fitted to, by its log loss in cross-validation, the larger is its weight; one below 1% is 0."
+        f"The map is the weighted mean of the maps of {len(candidates)} methods. The better a "
+        "method predicts rows that it was not fitted to, by its log loss in cross-validation, the "
+        "larger is its weight; one below 1% is 0."
     )
 
 
@@ -53,8 +57,8 @@ def certificate_text(
     fitted = rows_text(n) if groups is None else f"{groups:,} groups of rows"
     draws = "rows" if groups is None else "groups"
     return (
-        f"No certificate: the map is fitted to all {fitted}. With fewer than {CERTIFIED_DRAWS:,} {draws} a "
-        "certificate would say next to nothing, and cost a quarter of them."
+        f"No certificate: the map is fitted to all {fitted}. With fewer than {CERTIFIED_DRAWS:,} "
+        f"{draws} a certificate would say next to nothing, and cost a quarter of them."
     )
 
 
@@ -69,7 +73,10 @@ def segment_table(
     if not segments:
         return ""
     if not any(segment.n for segment in segments):
-        words = "Every segment uses the map of all rows: they are too few to prove that one gains by a map of its own."
+        words = (
+            "Every segment uses the map of all rows: they are too few to prove that one gains by "
+            "a map of its own."
+        )
         return f"{wrapped(words)}\n"
     ordered = sorted(segments, key=lambda segment: -segment.gain_at_least)
     lines = [_segment_line(segment) for segment in ordered[:_SHOWN_SEGMENTS]]
@@ -78,8 +85,9 @@ def segment_table(
     rest = f"and {more:,} more segments\n" if more else ""
     which = "" if within is None else f" in decisions {within}"
     words = (
-        "Gain: by the segment's own map beside the map of all rows. Loss: by the map that is used beside the original "
-        f"probabilities. Both are shares of what is at stake{which}. Each column holds for all segments at once."
+        "Gain: by the segment's own map beside the map of all rows. Loss: by the map that is used "
+        f"beside the original probabilities. Both are shares of what is at stake{which}. Each "
+        "column holds for all segments at once."
     )
     return f"{_table(head, lines)}{rest}{wrapped(words)}\n"
 
