@@ -1,5 +1,5 @@
-"""From sources to what takes their rows, batch by batch: conditions, missing values, and errors that
-are about all rows.
+"""From sources to what takes their rows, batch by batch: conditions, missing values, and errors
+that are about all rows.
 
 What is made of the rows is elsewhere: sums in `rainproof.io.compressing`, samples of single rows in
 `rainproof.io.kept_rows`, copies with new columns in `rainproof.io.new_columns`.
@@ -75,8 +75,9 @@ class BatchConsumer(ABC):
             self._error = error
 
     def finish(self) -> None:
-        """Raise the error of all batches together, if there is one; warn of what hardly is in
-        percent.
+        """Raise the error of all batches together, if there is one.
+
+        Warn of columns that are read in percent, and hardly are.
         """
         if self._error is not None:
             raise self._error
@@ -172,7 +173,10 @@ def _total_rows(sources: Sequence[Source]) -> int:
 
 
 class _Selection:
-    """Selects the rows that meet the condition and, if asked for, miss no value; counts the others."""
+    """Selects the rows that meet the condition and, if asked for, miss no value.
+
+    Those that miss one are counted.
+    """
 
     def __init__(self, spec: ColumnSpec, consumer: BatchConsumer) -> None:
         self._spec = spec
@@ -194,7 +198,8 @@ class _Selection:
         complete = filter_batch(self._complete, batch)
         if complete.num_rows < batch.num_rows:
             self._incomplete_rows += batch.num_rows - complete.num_rows
-            # By segment, as monitoring judges a period only if it lacks no more outcomes than others.
+            # By segment, as monitoring judges a period only if it lacks no more outcomes than
+            # others.
             if self._spec.by:
                 without_outcome = filter_batch(self._spec.only_outcome_missing(), batch)
                 self._missing_outcomes.add(without_outcome, self._spec.by)

@@ -1,4 +1,7 @@
-"""Rows with a column of predictions for each class: added up by class or for the top label, or kept."""
+"""Rows with a column of predictions for each class.
+
+They are added up by class or for the top label, or kept.
+"""
 
 from __future__ import annotations
 

@@ -167,7 +167,10 @@ class ColumnSpec:
 
     @property
     def checks_other_labels(self) -> bool:
-        """Whether the labels besides `pos_label` have to be checked: a bool has one opposite only."""
+        """Whether the labels besides `pos_label` have to be checked.
+
+        A bool has one opposite only.
+        """
         return self.pos_label is not None and not isinstance(self.pos_label, bool)
 
     @property

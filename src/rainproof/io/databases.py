@@ -56,15 +56,16 @@ class Table:
     Notes
     -----
     `scan` also takes the address and the table as one text,
-    ``"postgresql://user@host/name#schema.predictions"``. A database given by its address is opened for reading
-    only.
+    ``"postgresql://user@host/name#schema.predictions"``. A database given by its address is opened
+    for reading only.
 
     Examples
     --------
     >>> import rainproof, sqlite3
     >>> db = sqlite3.connect(":memory:")
     >>> _ = db.execute("CREATE TABLE predictions (p REAL, y INTEGER)")
-    >>> _ = db.executemany("INSERT INTO predictions VALUES (?, ?)", [(0.1, 0), (0.8, 1), (0.6, 1), (0.3, 0)])
+    >>> rows = [(0.1, 0), (0.8, 1), (0.6, 1), (0.3, 0)]
+    >>> _ = db.executemany("INSERT INTO predictions VALUES (?, ?)", rows)
     >>> rainproof.scan(rainproof.io.Table(db, "predictions"))
     Sample(n=4, events=2, grid=65536)
     """
@@ -123,7 +124,8 @@ def table_rows(address: str, columns: list[str] | None) -> Iterator[Any]:
                 # psycopg would read 0.1 of single precision as the double of that name.
                 column = dialect.double.format(column)
             selected.append(column)
-        query = f"SELECT {', '.join(selected)} FROM {_quoted_name(table, dialect)}"  # noqa: S608 - the names are quoted
+        quoted = _quoted_name(table, dialect)
+        query = f"SELECT {', '.join(selected)} FROM {quoted}"  # noqa: S608 - the names are quoted
         with _cursor(database.connection, stream=True) as cursor:
             cursor.execute(query)
             builder = BatchBuilder(str(table))
@@ -239,8 +241,9 @@ def _is_float(column_type: Any) -> bool:
 
 
 def _adapted_to_postgresql(spec: ColumnSpec, types: dict[str, Any]) -> ColumnSpec:
-    """Refuse text, which PostgreSQL would cast to numbers, and compare booleans, which it would not
-    cast.
+    """Refuse text, which PostgreSQL would cast to numbers.
+
+    Compare booleans, which it would not cast, with true.
     """
     is_boolean = types[spec.outcome] == _BOOLEAN
     for column in spec.value_columns():

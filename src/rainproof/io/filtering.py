@@ -55,7 +55,8 @@ def _meets(test: Condition, column: pa.Array) -> pa.BooleanArray:
     met = reduce(pc.or_, matches)
     if test.negated:
         met = pc.invert(met)
-    # Also where the test is negated: a comparison with a null or NaN is false, and so is its opposite.
+    # Also where the test is negated: a comparison with a null or NaN is false, and so is its
+    # opposite.
     is_comparable = pc.and_(values.is_valid(), pc.invert(_is_nan(values)))
     return pc.and_(is_comparable, met)
 

@@ -54,7 +54,8 @@ def keep_rows(
     Parameters
     ----------
     source, prob, outcome, base_rate, progress
-        As for `scan`; for rows in this process, or of a `NamedSource`. Several columns in `prob` are several forecasts.
+        As for `scan`; for rows in this process, or of a `NamedSource`. Several columns in `prob`
+        are several forecasts.
     groups : str or sequence of str
         The columns of groups: rows that are the same in all of them are one.
     by : sequence of str

@@ -130,7 +130,10 @@ def suggest_label(pos_label: Any, labels: Iterable[Any]) -> str:
 
 
 def encode_labels(values: pa.Array, name: str) -> tuple[Ints, list[Any]]:
-    """Return the number of each row's label, and the labels; refuse values that cannot be labels."""
+    """Return the number of each row's label, and the labels.
+
+    Values that cannot be labels are refused.
+    """
     # Some types have no equality, and some dates Python does not have.
     with suppress(pa.ArrowException, OverflowError):
         codes = values.dictionary_encode(null_encoding="encode")

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _WILDCARD = re.compile(r"[*?]|\[.+\]")
 _CREDENTIALS = {
-    "s3": "the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION), ~/.aws or the machine's role; "
-    "a public bucket is s3://anonymous@bucket/...",
+    "s3": "the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION), ~/.aws or the "
+    "machine's role; a public bucket is s3://anonymous@bucket/...",
     "gs": "GOOGLE_APPLICATION_CREDENTIALS or 'gcloud auth application-default login'; "
     "a public bucket is gs://anonymous@bucket/...",
     "abfs": "AZURE_CLIENT_ID and its relatives, 'az login' or the machine's identity; "
@@ -130,7 +130,10 @@ def expand(patterns: Sequence[str]) -> list[str]:
 
 
 def _identity(path: str) -> Hashable:
-    """Return what all names of one file share, also links: the device and the file's number there."""
+    """Return what all names of one file share, also links.
+
+    It is the device and the file's number there.
+    """
     if _object_store(path) is None:
         with suppress(OSError, ValueError):  # reading the file says what is wrong with its name
             status = os.stat(path)  # noqa: PTH116 - not to change the name

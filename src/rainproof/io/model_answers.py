@@ -58,7 +58,8 @@ def read_answers(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str
     --------
     >>> import tempfile, rainproof
     >>> with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as log:
-    ...     _ = log.write('{"doc_id": 0, "filtered_resps": [["-1.5", "False"], ["-0.4", "True"]], "acc": 1.0}\\n')
+    ...     choices = '[["-1.5", "False"], ["-0.4", "True"]]'
+    ...     _ = log.write(f'{{"doc_id": 0, "filtered_resps": {choices}, "acc": 1.0}}\\n')
     ...     log.flush()
     ...     rainproof.io.read_answers(log.name).y_prob.round(3)
     array([0.75])

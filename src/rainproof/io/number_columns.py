@@ -51,8 +51,8 @@ class NumberColumn:
 
     Notes
     -----
-    Text with a decimal comma or a percent sign is read too: ``59,2%`` is 0.592. Capitals and spaces around a word do
-    not matter.
+    Text with a decimal comma or a percent sign is read too: ``59,2%`` is 0.592. Capitals and spaces
+    around a word do not matter.
     """
 
     def __init__(

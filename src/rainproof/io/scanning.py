@@ -194,9 +194,10 @@ def scan(
 
     Notes
     -----
-    A condition is ``column op literal`` (op one of ``= != < <= > >=``), ``column is [not] null``, ``column is
-    [not] nan`` or ``column [not] in (literal, ...)``, joined by ``and``, ``or``, ``not`` and parentheses. Columns may
-    stand in double quotes; text stands in single quotes. A comparison with a null or a NaN is false.
+    A condition is ``column op literal`` (op one of ``= != < <= > >=``), ``column is [not] null``,
+    ``column is [not] nan`` or ``column [not] in (literal, ...)``, joined by ``and``, ``or``,
+    ``not`` and parentheses. Columns may stand in double quotes; text stands in single quotes. A
+    comparison with a null or a NaN is false.
 
     With `by`, memory grows with the occupied (segment, cell, outcome): 24 bytes each, 56 with
     weights, about twice that while rows are read, and never more of them than rows. Choose a

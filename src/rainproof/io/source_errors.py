@@ -1,5 +1,5 @@
-"""Errors of sources: packages that are missing, columns that are missing or there twice, messages of
-other libraries in one line and without passwords.
+"""Errors of sources: packages that are missing, columns that are missing or there twice, messages
+of other libraries in one line and without passwords.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The SQL statement that compresses a table inside its database; `rainproof.core.grouped_rows` describes
-its result.
+"""The SQL statement that compresses a table inside its database.
 
 It reads the columns as doubles, finds the first rule that each row breaks, places good rows in
-cells, and sums by cell and outcome. What differs between databases is in `rainproof.io.dialects`.
+cells, and sums by cell and outcome. `rainproof.core.grouped_rows` describes its result. What
+differs between databases is in `rainproof.io.dialects`.
 """
 
 from __future__ import annotations
@@ -72,17 +72,18 @@ def sql(
 
     Notes
     -----
-    For each cell ``floor(m p)`` and outcome the statement sums the number of rows, ``w``, ``w (m p - floor(m p))``
-    and ``w^2``. Rows that break a rule go to negative cells, one for each rule, so that reading the result raises
-    an error with their count. Databases add doubles in any order: sums may differ in the last digits from run to
-    run.
+    For each cell ``floor(m p)`` and outcome the statement sums the number of rows, ``w``,
+    ``w (m p - floor(m p))`` and ``w^2``. Rows that break a rule go to negative cells, one for each
+    rule, so that reading the result raises an error with their count. Databases add doubles in any
+    order: sums may differ in the last digits from run to run.
 
     Examples
     --------
     >>> import rainproof, sqlite3
     >>> db = sqlite3.connect(":memory:")
     >>> _ = db.execute("CREATE TABLE predictions (p REAL, y INTEGER)")
-    >>> _ = db.executemany("INSERT INTO predictions VALUES (?, ?)", [(0.1, 0), (0.8, 1), (0.6, 1), (0.3, 0)])
+    >>> rows = [(0.1, 0), (0.8, 1), (0.6, 1), (0.3, 0)]
+    >>> _ = db.executemany("INSERT INTO predictions VALUES (?, ?)", rows)
     >>> statement = rainproof.io.sql("predictions", "p", "y", 1024, dialect="sqlite")
     >>> rainproof.Sample.from_table(db.execute(statement))
     Sample(n=4, events=2, grid=1024)

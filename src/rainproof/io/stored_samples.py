@@ -215,9 +215,8 @@ def _metadata_of(path: Path, table: pa.Table) -> dict[str, Any]:
         raise _damaged(path, "its metadata cannot be read")
     file_format = metadata["format"]
     if file_format != _FORMAT:
-        raise InputError(
-            f"{path} was stored in format {file_format!r:.20}; this rainproof reads format {_FORMAT}"
-        )
+        rule = f"this rainproof reads format {_FORMAT}"
+        raise InputError(f"{path} was stored in format {file_format!r:.20}; {rule}")
     check_grid(metadata["grid"], f"the grid of {path}")
     return metadata
 

@@ -145,8 +145,9 @@ def find_unclosed(blocks: Iterable[bytes], separator: str) -> int | None:
 
 
 class _Quotes:
-    """The quotes of a text file, followed block by block; no block but the last ends in a quote or a
-    blank.
+    """The quotes of a text file, followed block by block.
+
+    No block but the last ends in a quote or a blank.
 
     Attributes
     ----------
