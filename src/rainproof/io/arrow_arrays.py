@@ -29,7 +29,7 @@ def as_numpy(values: pa.Array) -> Array:
     arrow_name = str(values.type)
     dtype = np.dtype(_DTYPES.get(arrow_name, arrow_name))
     buffer = values.buffers()[1]
-    if buffer is None:
+    if buffer is None:  # as Arrow may leave it out where there are no values
         return np.zeros(0, dtype)
     return np.frombuffer(buffer, dtype, len(values), values.offset * dtype.itemsize)
 

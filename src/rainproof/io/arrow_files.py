@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from rainproof.io.formats import Write
 
-PARQUET_ROWS_PER_BATCH = 1 << 18  # typed columns take less memory than Python values
-_PARQUET_BUFFER = 1 << 20  # bytes; without it a row group is read at once
+# More than of Python values, as typed columns take less memory.
+PARQUET_ROWS_PER_BATCH = 1 << 18
+_PARQUET_BUFFER_BYTES = 1 << 20  # without a buffer a row group is read at once
 
 
 class ParquetFile(OpenFile):
@@ -28,7 +29,7 @@ class ParquetFile(OpenFile):
         self._file = file
         self._source = file.open()
         self._table = parquet.ParquetFile(
-            self._source, buffer_size=_PARQUET_BUFFER, pre_buffer=False
+            self._source, buffer_size=_PARQUET_BUFFER_BYTES, pre_buffer=False
         )
         self.rows = self._table.metadata.num_rows  # of the footer, which is read anyway
 

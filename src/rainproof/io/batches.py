@@ -84,9 +84,10 @@ class BatchConsumer(ABC):
         for column in self._percent_columns:
             largest = column.largest_percent
             if 0 < largest <= 1:
-                found = f"{column.name} is read in percent, and its largest value is {largest:.3g}"
-                meant = f"if that means {100 * largest:.3g}%, it is not in percent"
-                warnings.warn(f"{found}: {meant}", RainproofWarning, stacklevel=4)
+                fact = f"{column.name} is read in percent, and its largest value is {largest:.3g}"
+                doubt = f"if that means {100 * largest:.3g}%, it is not in percent"
+                # Past `finish`, `feed` and `scan`: the line that calls `scan` is shown.
+                warnings.warn(f"{fact}: {doubt}", RainproofWarning, stacklevel=4)
 
     @abstractmethod
     def take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
@@ -102,6 +103,7 @@ class MissingOutcomes:
 
     def __init__(self) -> None:
         self._segments: dict[Key, int] = {}  # the number of each
+        # Rows that were left out of each segment, by its number.
         self._counts: Ints = np.zeros(0, np.int64)
 
     def add(self, batch: pa.RecordBatch, by: Sequence[str]) -> None:
@@ -112,7 +114,7 @@ class MissingOutcomes:
         counts[: len(self._counts)] += self._counts
         self._counts = counts
 
-    def stated_in(self, compressed: Sample | Segments) -> Sample | Segments:
+    def attached_to(self, compressed: Sample | Segments) -> Sample | Segments:
         """Return the same segments, with the number of rows that were left out of each."""
         if isinstance(compressed, Segments) and self._segments:
             segments = [as_segment(key) for key in self._segments]
@@ -209,7 +211,8 @@ class _Selection:
         """Warn how many rows are left out as they miss a value."""
         if not self._incomplete_rows:
             return
-        have, are = ("has", "is") if self._incomplete_rows == 1 else ("have", "are")
-        left_out = f"{self._incomplete_rows:,} of {rows_text(self._rows)}"
-        text = f"{left_out} {have} a missing value and {are} left out"
+        fault = "have a missing value and are left out"
+        if self._incomplete_rows == 1:
+            fault = "has a missing value and is left out"
+        text = f"{self._incomplete_rows:,} of {rows_text(self._rows)} {fault}"
         warnings.warn(text, RainproofWarning, stacklevel=4)

@@ -132,11 +132,11 @@ class _ClassConsumer(BatchConsumer):
         Without labels from the user, a class is called by its number or, in text, by the name of
         its column. In a text file numbers are text too.
         """
-        # A name wins over a number: classes may be called 1, 0.
         numbers = range(len(self._classes))
         if is_text(arrow_type):
             known = {str(label): number for number, label in enumerate(self._classes)}
             if self._parse and not self._are_named:
+                # A name wins over a number: classes may be called 1, 0.
                 for number in numbers:
                     known.setdefault(str(number), number)
             return known
@@ -173,7 +173,7 @@ class ClassCompressor(_ClassConsumer):
             raise InputError(f"{rule}; it is {view!r}")
         super().__init__(spec, labels, parse=parse)
         self._view = view
-        is_one = not spec.by and view == "top-label"
+        is_one = not spec.by and view == "top-label"  # which needs no table of segments
         self._sums = SegmentSums(m, weighted=spec.weight is not None, one=is_one)
 
     def result(self) -> Sample | Segments:
@@ -182,9 +182,11 @@ class ClassCompressor(_ClassConsumer):
         weight_name = self.names.weight
         if self._view == "top-label":
             compressed = from_sums(self._spec.by, keys, self._sums, weight_name)
-            return self.missing_outcomes.stated_in(compressed)
+            return self.missing_outcomes.attached_to(compressed)
         columns = (*self._spec.by, "class")
-        keys_of_classes = [(*key, label) for key in keys for label in self._classes]
+        keys_of_classes: list[Key] = []
+        for key in keys:
+            keys_of_classes += [(*key, label) for label in self._classes]
         return from_sums(columns, keys_of_classes, self._sums, weight_name)
 
     def _add_rows(self, rows: ClassRows, names: ColumnNames) -> None:

@@ -15,10 +15,24 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MISSING_WORDS = frozenset(
-    (
-        *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-        *("N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"),
-    )
+    {
+        "#N/A",
+        "#N/A N/A",
+        "#NA",
+        "-1.#IND",
+        "-1.#QNAN",
+        "-NaN",
+        "-nan",
+        "1.#IND",
+        "1.#QNAN",
+        "N/A",
+        "NA",
+        "NULL",
+        "NaN",
+        "n/a",
+        "nan",
+        "null",
+    }
 )
 """What PyArrow takes for a missing value in text, beside nothing at all."""
 
@@ -186,11 +200,10 @@ def check_kinds_of_labels(columns: Sequence[str], keys: Sequence[Sequence[Any]])
     """Refuse labels of several kinds in one column; a key has a label for each column."""
     for number, name in enumerate(columns):
         kinds = {kind_of_value(key[number]) for key in keys}
-        held = sorted(kind for kind in kinds if kind is not None)
-        if len(held) > 1:
-            raise InputError(
-                f"{name} must hold values of one type; it holds {held[0]} and {held[1]}"
-            )
+        present = sorted(kind for kind in kinds if kind is not None)
+        if len(present) > 1:
+            both = f"{present[0]} and {present[1]}"
+            raise InputError(f"{name} must hold values of one type; it holds {both}")
 
 
 def _another_kind(known: str, kind: str, place: Place) -> InputError:

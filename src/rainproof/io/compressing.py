@@ -98,7 +98,7 @@ class RowCompressor(BatchConsumer):
         keys, sums = self.sums()
         spec = self.spec
         compressed = from_sums(spec.group_columns(), keys, sums, spec.names.weight, spec.forecasts)
-        return self.missing_outcomes.stated_in(compressed)
+        return self.missing_outcomes.attached_to(compressed)
 
     def other_labels(self) -> frozenset[Any]:
         """Return the labels besides `pos_label` that were found: one is allowed, two are enough to
@@ -164,6 +164,7 @@ class RowCompressor(BatchConsumer):
         self.segment_sums.add(read.columns, segment)
 
     def check_event(self) -> None:
+        """Refuse, after all rows, a column in which the event is misspelt."""
         if isinstance(self.outcome, EventColumn):
             self.outcome.check_event()
 
@@ -189,7 +190,8 @@ def single_trials(events: Array, trials: Array) -> Iterator[tuple[Ints, Array]]:
     event.
     """
     counts = np.stack([events, trials - events], axis=1).ravel()
-    ends = np.cumsum(counts.astype(np.int64))  # of each row's events, and of its other trials
+    # A row has two parts: its events, of even number, and its other trials.
+    ends = np.cumsum(counts.astype(np.int64))
     total = int(ends[-1])
     for start in range(0, total, TRIALS_PER_PIECE):
         trial = np.arange(start, min(start + TRIALS_PER_PIECE, total))

@@ -17,16 +17,16 @@ from rainproof.errors import InputError
 
 Literal = str | int | float | bool
 
+_PLAIN_NAME = r"[^\W\d][\w.]*"  # names of columns that need no quotes
 _TOKEN = re.compile(
-    r"""\s*(?: (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+    rf"""\s*(?: (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
              | '(?P<text>(?:[^']|'')*)'
              | "(?P<quoted>(?:[^"]|"")+)"
              | (?P<operator><=|>=|<>|!=|==|=|<|>)
              | (?P<mark>[(),])
-             | (?P<name>[^\W\d][\w.]*) )""",
+             | (?P<name>{_PLAIN_NAME}) )""",
     re.VERBOSE,
 )
-_PLAIN_NAME = r"[^\W\d][\w.]*"  # names of columns that need no quotes
 _KEYWORDS = {"and", "or", "not", "in", "is", "null", "nan", "true", "false"}
 _SYNONYMS = {"==": "=", "<>": "!="}
 _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -276,9 +276,9 @@ class _Parser:
 
     def _error(self, wanted: str) -> InputError:
         rest = self._text[self._start :].strip()
-        what = repr(rest) if rest else "its end"
+        present = repr(rest) if rest else "its end"
         rule = "where must be a condition such as \"p is not null and region = 'north'\""
-        return InputError(f"{rule}; {self._text!r} has {what} where {wanted} should be")
+        return InputError(f"{rule}; {self._text!r} has {present} where {wanted} should be")
 
 
 def _joined(operator: str, parts: list[Condition]) -> Condition:

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from rainproof.errors import InputError
-from rainproof.io.source_errors import check_columns, first_line
+from rainproof.io.source_errors import check_columns, first_line, type_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,6 +113,7 @@ def _pandas_batches(source: Any, columns: list[str], native: Any) -> Iterator[pa
 
 def _pandas_column(column: Any, name: str) -> pa.Array:
     """Return a column of pandas; NaN of NumPy is not a missing value, other types have nulls."""
+    # NumPy's letters for booleans, integers of both kinds and floating-point numbers.
     is_numeric = getattr(column.dtype, "kind", "O") in "biuf"
     is_numpy = is_numeric and isinstance(column.to_numpy().dtype, type(column.dtype))
     if is_numpy or hasattr(column, "sparse"):
@@ -150,8 +151,8 @@ def _polars_batches(source: Any, columns: list[str], native: Any) -> Iterator[pa
 def _duckdb_batches(source: Any, columns: list[str], native: Any) -> Iterator[pa.RecordBatch]:
     """Return the rows of a relation of DuckDB."""
     quoted = ['"' + column.replace('"', '""') + '"' for column in columns]
-    filtered = source if native is None else source.filter(native)
-    relation = filtered.project(", ".join(quoted))
+    selected = source if native is None else source.filter(native)
+    relation = selected.project(", ".join(quoted))
     # DuckDB has renamed it; older versions have the older names.
     names = ("to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader")
     known = [name for name in names if hasattr(relation, name)]
@@ -228,15 +229,16 @@ def _converted(values: Any, name: str) -> pa.Array:
     from rainproof.core.conversion import as_numbers
     from rainproof.io.arrow_arrays import as_arrow
 
-    is_masked = isinstance(values, np.ma.MaskedArray)
-    mask = np.ma.getmaskarray(values) if is_masked else None
-    array = np.ma.getdata(values) if is_masked else np.asarray(values)
+    mask = None
+    array = np.asarray(values)  # without the mask, if there is one
+    if isinstance(values, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(values)
     if array.ndim != 1 or array.dtype.kind not in "iuf":
-        return pa.array(array, mask=mask) if is_masked else pa.array(values)
+        return pa.array(values) if mask is None else pa.array(array, mask=mask)
     if array.dtype.itemsize > np.dtype(np.float64).itemsize:
         array = as_numbers(array, name)
     array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
-    return pa.array(array, mask=mask) if is_masked else as_arrow(array)
+    return as_arrow(array) if mask is None else pa.array(array, mask=mask)
 
 
 def filtered(batches: Iterator[pa.RecordBatch], native: Any) -> Iterator[pa.RecordBatch]:
@@ -260,7 +262,6 @@ def _checked_expression(native: Any) -> Any:
     import pyarrow.compute as pc
 
     if not isinstance(native, pc.Expression):
-        held = f"{type(native).__module__}.{type(native).__qualname__}"
         rule = "where must be text, or an expression of the library that holds the rows"
-        raise InputError(f"{rule}; it is of type {held}")
+        raise InputError(f"{rule}; it is of type {type_name(native)}")
     return native

@@ -120,7 +120,8 @@ def _count_violations(compressor: RowCompressor, frame: Any, spec: ColumnSpec) -
     """Count the rows of a partition that break each rule."""
     counts: Counter[str] = Counter()
     for batch in _batches(frame, spec):
-        counts.update({e.rule or "": e.count for e in compressor.violations(batch, spec.names)})
+        violations = compressor.violations(batch, spec.names)
+        counts.update({error.rule or "": error.count for error in violations})
     return counts
 
 

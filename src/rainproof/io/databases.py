@@ -24,11 +24,12 @@ from rainproof.io.source_errors import (
     first_line,
     hide_password,
     need,
+    package_name,
     without_password,
 )
 from rainproof.io.sql_statement import statement, table_parts
 
-# Types of PostgreSQL, by their numbers.
+# Types of PostgreSQL, by their numbers (OIDs): its catalogue, pg_type.dat.
 _BOOLEAN = 16
 _REAL = 700  # single precision
 _DOUBLE = 701
@@ -75,7 +76,7 @@ class Table:
     dialect: str | None = None
 
     def __str__(self) -> str:
-        database = _package(self.database)
+        database = package_name(self.database)
         if isinstance(self.database, str):
             database = hide_password(self.database)
         return f"{'.'.join(table_parts(self.name))} of {database}"
@@ -110,7 +111,7 @@ def read_database(source: Table | str, spec: ColumnSpec, m: int) -> dict[str, An
 
 
 def table_rows(address: str, columns: list[str] | None) -> Iterator[Any]:
-    """Yield the rows of a table by its address, as record batches: these columns, or all of them."""
+    """Yield the rows of a table by its address: these columns, or all of them."""
     table = _table_of(address)
     with _opened(table) as database, _database_errors(table):
         available = _described(database, table)
@@ -147,10 +148,6 @@ def _scheme(address: str) -> str:
     return address.partition("://")[0].lower()
 
 
-def _package(connection: Any) -> str:
-    return type(connection).__module__.partition(".")[0]
-
-
 class _Database(NamedTuple):
     """An open database."""
 
@@ -162,7 +159,7 @@ class _Database(NamedTuple):
 def _opened(table: Table) -> Iterator[_Database]:
     """Yield the database of a table; a connection that is opened here is closed again."""
     if not isinstance(table.database, str):
-        driver = _package(table.database)
+        driver = package_name(table.database)
         if table.dialect is None and driver not in DRIVERS:
             raise InputError(
                 f"dialect must be given: a connection of {driver} does not say which SQL it takes"

@@ -67,6 +67,7 @@ def _without_nulls(mask: pa.BooleanArray) -> pa.BooleanArray:
 
 
 def _nowhere(values: pa.Array) -> pa.BooleanArray:
+    """Return false for each value: none is both null and not null."""
     return pc.and_(values.is_null(), values.is_valid())
 
 

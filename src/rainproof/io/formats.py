@@ -54,7 +54,7 @@ class FileFormat:
         What writes a file; None if files are read only.
     is_text : bool
         Whether text in a file is read as numbers.
-    is_open : bool
+    has_open_schema : bool
         Whether later rows of a file may have other columns, and values of other types.
     states_rows : bool
         Whether a file states the number of its rows.
@@ -69,7 +69,7 @@ class FileFormat:
     open: Callable[[Location, ReadOptions], OpenFile]
     open_writer: OpenWriter | None
     is_text: bool = True
-    is_open: bool = False
+    has_open_schema: bool = False
     states_rows: bool = False
     magic: bytes = b""
     lines: Callable[[Location, ReadOptions], Iterator[int]] | None = None
@@ -113,7 +113,7 @@ _JSON_LINES = FileFormat(
     suffixes=(".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz"),
     open=JsonFile,
     open_writer=write_json_lines,
-    is_open=True,
+    has_open_schema=True,
     magic=b"{",
     lines=lines_of_objects,
 )
@@ -123,7 +123,7 @@ _JSON = FileFormat(
     suffixes=(".json", ".json.gz"),
     open=JsonFile,
     open_writer=write_json_array,
-    is_open=True,
+    has_open_schema=True,
     magic=b"[",
 )
 
@@ -154,13 +154,15 @@ def format_of(path: str) -> FileFormat:
     for file_format in FORMATS:
         if name.endswith(file_format.suffixes):
             return file_format
-    suffixes = [suffix for file_format in FORMATS for suffix in file_format.suffixes]
+    suffixes: list[str] = []
+    for file_format in FORMATS:
+        suffixes += file_format.suffixes
     rule = f"the name of the file must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}"
     raise InputError(f"{rule}; it is {hide_password(path)!r}")
 
 
 def suffix_of(start: bytes) -> str:
-    """Return the suffix of a file that begins so: of the first format, where nothing tells."""
+    """Return the suffix of a file that begins with these bytes; of a CSV file, where none tells."""
     for file_format in FORMATS:
         if file_format.magic and start.startswith(file_format.magic):
             return file_format.suffixes[0]
@@ -189,7 +191,7 @@ def open_writer(path: Path, target: Path) -> Iterator[Write]:
     """Yield what appends batches to the file `path`, in the format that the name of `target`
     states.
     """
-    is_open = format_of(str(target)).is_open
+    has_open_schema = format_of(str(target)).has_open_schema
     stack = ExitStack()
     schema: pa.Schema | None = None  # of the first batch
     rows = 0
@@ -204,7 +206,7 @@ def open_writer(path: Path, target: Path) -> Iterator[Write]:
         nonlocal schema, rows
         if schema is None:
             schema = batch.schema
-        if not is_open:
+        if not has_open_schema:
             batch = _of_schema(batch, schema, rows, target)
         with file_errors(target):
             append(batch)

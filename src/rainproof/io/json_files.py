@@ -166,11 +166,9 @@ def _object_of_pairs(pairs: list[tuple[str, Any]], place: str) -> dict[str, Any]
     if len(values) == len(pairs):
         return values
     names = [name for name, _ in pairs]
-    for name in names:
-        count = names.count(name)
-        if count > 1:
-            raise InputError(f"{place} has {count} keys called {name!r}; it must have one")
-    raise AssertionError("a key is there twice")
+    repeated = next(name for name in names if names.count(name) > 1)
+    count = names.count(repeated)
+    raise InputError(f"{place} has {count} keys called {repeated!r}; it must have one")
 
 
 @contextmanager

@@ -71,7 +71,8 @@ def keep_rows(
     reading
         The other options of `scan` that say how rows are read: `weight`, `where`, `pos_label`, ...
     """
-    first, *others = [prob] if isinstance(prob, str) else prob
+    forecasts = [prob] if isinstance(prob, str) else prob
+    first, *others = forecasts
     groups = [groups] if isinstance(groups, str) else list(groups)
     label_columns = list(dict.fromkeys([*groups, *by])) or None
     spec = ColumnSpec.from_arguments(first, outcome, by=label_columns, **reading)
@@ -173,10 +174,12 @@ class _RowKeeper(RowCompressor):
         """Return the sample of all rows; its segments are numbers."""
         segment = np.concatenate(self._segment_parts) if self._by else None
         if self._fractional or rows.others:
-            forecasts = {self.prob.name: rows.prob, **(rows.others or {})}
+            prob: Array | dict[str, Array] = rows.prob
+            if rows.others:
+                prob = {self.prob.name: rows.prob, **rows.others}
             sample = Sample(
                 rows.outcome,
-                forecasts if rows.others else rows.prob,
+                prob,
                 sample_weight=rows.weight,
                 groups=rows.unit,
                 by=segment,

@@ -69,8 +69,8 @@ class EventColumn:
             code = codes[np.argmin(is_event)]
             self.others.append(labels[code])
             self._first_other = written[code]
-        other_label = self.others[:1]
-        is_other = np.array([label in other_label for label in labels], np.bool_)[codes]
+        allowed_other = self.others[:1]
+        is_other = np.array([label in allowed_other for label in labels], np.bool_)[codes]
         is_further = ~(is_event | is_other)
         error = None
         if is_further.any():

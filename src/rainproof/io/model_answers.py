@@ -111,15 +111,15 @@ class _Questions:
 
     def add(self, record: Mapping[str, Any], place: str) -> None:
         """Take the question of a record."""
-        number = record.get("doc_id")
+        question_id = record.get("doc_id")
         hashes = [record.get(name) for name in _HASHES]
         first_place = place
-        if number is not None:
-            question = repr((number, hashes[0]))
+        if question_id is not None:
+            question = repr((question_id, hashes[0]))
             first_place = self._places_in_file.setdefault(question, place)
         if None not in hashes:
-            other = self._first_places.setdefault(repr(hashes), (self._path, place))
-            other_path, other_place = other
+            here = (self._path, place)
+            other_path, other_place = self._first_places.setdefault(repr(hashes), here)
             # Within a file, a dataset may have a question twice.
             if other_path != self._path:
                 first_place = other_place

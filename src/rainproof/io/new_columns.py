@@ -129,14 +129,14 @@ def append_columns(
 
 def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield all batches as one."""
-    every = list(batches)
-    if not every:
+    parts = list(batches)
+    if not parts:
         return
-    if any(batch.schema != every[0].schema for batch in every):
+    if any(part.schema != parts[0].schema for part in parts):
         # Of JSON: a key came first in a later batch, or was null before.
-        tables = [pa.Table.from_batches([batch]) for batch in every]
-        every = pa.concat_tables(tables, promote_options="permissive").to_batches()
-    yield pa.concat_batches(every)
+        tables = [pa.Table.from_batches([part]) for part in parts]
+        parts = pa.concat_tables(tables, promote_options="permissive").to_batches()
+    yield pa.concat_batches(parts)
 
 
 class _Inputs(NamedTuple):
@@ -184,8 +184,8 @@ class _ColumnAppender(BatchConsumer):
         keep_missing: bool,
     ) -> None:
         super().__init__(spec.names)
-        named = [] if ids is None else [ids]
-        self.columns = list(dict.fromkeys([*spec.prob, *named, *by, *spec.costs]))
+        self._id_columns = [] if ids is None else [ids]
+        self.columns = list(dict.fromkeys([*spec.prob, *self._id_columns, *by, *spec.costs]))
         self._file_name = file.name
         self._ids = ids
         self._by = by
@@ -203,7 +203,7 @@ class _ColumnAppender(BatchConsumer):
         self._refuse_names_of(batch)
         inputs = self._inputs(batch)
         raise_first(self._forecast_violations(inputs, names))
-        raise_first(self._missing_ids(inputs, names))
+        raise_first(null_violations(self._id_columns, inputs.batch, names))
         is_present = inputs.is_present
         predictions = [
             read_column(column, inputs.batch, names)[is_present] for column in self._prob
@@ -224,7 +224,7 @@ class _ColumnAppender(BatchConsumer):
         """Yield every rule that a batch breaks."""
         inputs = self._inputs(batch)
         yield from self._forecast_violations(inputs, names)
-        yield from self._missing_ids(inputs, names)
+        yield from null_violations(self._id_columns, inputs.batch, names)
         for column in self._costs:
             yield from amount_violations(column, inputs.batch, names)
 
@@ -244,10 +244,6 @@ class _ColumnAppender(BatchConsumer):
         if len(self._prob) == 1:
             return forecast_violations(self._prob[0], inputs.batch, names)
         return class_violations(self._prob, inputs.batch, names, inputs.is_present)
-
-    def _missing_ids(self, inputs: _Inputs, names: ColumnNames) -> Violations:
-        ids = [] if self._ids is None else [self._ids]
-        return null_violations(ids, inputs.batch, names)
 
     def _ids_or_segments(self, inputs: _Inputs) -> Any:
         """Return the ids of the rows that have a probability, or their places by segment."""

@@ -26,14 +26,14 @@ def prefetch(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
     """
     queue: SimpleQueue[Item | _End] = SimpleQueue()
     room = threading.Semaphore(ITEMS_AHEAD)  # so that memory does not grow with the file
-    is_left = threading.Event()
+    reader_left = threading.Event()
 
     def produce() -> None:
         try:
             for item in items:
                 queue.put(item)
                 room.acquire()
-                if is_left.is_set():
+                if reader_left.is_set():
                     break
             queue.put(_End(None))
         except BaseException as error:
@@ -55,6 +55,6 @@ def prefetch(items: Generator[Item, None, None]) -> Generator[Item, None, None]:
             room.release()
     finally:
         # Also where the reader leaves early: the thread, which may wait for room, then ends.
-        is_left.set()
+        reader_left.set()
         room.release()
         thread.join(SECONDS_TO_CLOSE)

@@ -21,15 +21,16 @@ from rainproof.io.column_spec import ColumnSpec, Names
 from rainproof.io.column_types import check_kinds_of_labels
 from rainproof.io.databases import Table, is_database, read_database
 from rainproof.io.opening import ReadOptions
-from rainproof.io.source_errors import need_pyarrow
+from rainproof.io.source_errors import need_pyarrow, package_name
 from rainproof.io.sources import NamedSource, Progress, local_sources, named_source
 from rainproof.io.spark_frames import read_spark
 
 View = Literal["top-label", "one-vs-rest"] | None
 """What several columns of predictions, one for each class, are made into."""
 
+# In cells, as `Sample.compress` takes it.
 DEFAULT_GRID = 1 << 16
-DEFAULT_PAIR_GRID = 1 << 10  # of two forecasts, of which a row has two cells
+DEFAULT_PAIR_GRID = 1 << 10  # of each of two forecasts: a row has a cell of both
 
 
 class _Options(TypedDict, total=False):
@@ -252,7 +253,7 @@ def scan(
     if grid is None:
         grid = DEFAULT_PAIR_GRID if is_pair else DEFAULT_GRID
     m = check_grid(grid)
-    if _package(source) == "narwhals":
+    if package_name(source) == "narwhals":
         source = source.to_native()
     if is_remote(source):
         needs_rows_here = has_classes or not spec.is_plain
@@ -296,7 +297,7 @@ def is_remote(source: object) -> bool:
         return source.address is not None
     if isinstance(source, Table) or is_database(source):
         return True
-    return _package(source) in ("dask", "pyspark")
+    return package_name(source) in ("dask", "pyspark")
 
 
 def aggregate(
@@ -333,7 +334,7 @@ def aggregate(
         raise InputError('where must be text for rows of another engine, such as "p is not null"')
     if isinstance(source, NamedSource):
         source = source.address
-    package = _package(source)
+    package = package_name(source)
     if package == "dask":
         from rainproof.io.dask_frames import read_partitions
 
@@ -356,7 +357,3 @@ def aggregate(
         rows = sum(counts)
         progress(rows, rows)
     return compressed
-
-
-def _package(source: object) -> str:
-    return type(source).__module__.partition(".")[0]

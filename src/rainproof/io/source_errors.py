@@ -1,5 +1,5 @@
 """Errors of sources: packages that are missing, columns that are missing or there twice, messages
-of other libraries in one line and without passwords.
+of other libraries in one line and without passwords; and what messages call types and packages.
 """
 
 from __future__ import annotations
@@ -63,6 +63,16 @@ def _listed(columns: Sequence[Any]) -> str:
     shown = ", ".join(map(repr, columns[:_SHOWN_COLUMNS]))
     hidden = len(columns) - _SHOWN_COLUMNS
     return f"{shown} and {hidden:,} more" if hidden > 0 else shown
+
+
+def package_name(value: object) -> str:
+    """Return the package that the type of a value is from, without importing it."""
+    return type(value).__module__.partition(".")[0]
+
+
+def type_name(value: object) -> str:
+    """Return what messages call the type of a value: its module and name."""
+    return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 def hide_password(address: str) -> str:

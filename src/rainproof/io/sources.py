@@ -19,7 +19,13 @@ from rainproof.io.formats import format_of
 from rainproof.io.locations import Batches, Location, expand
 from rainproof.io.opening import OpenFile, ReadOptions
 from rainproof.io.prefetching import prefetch
-from rainproof.io.source_errors import check_columns, first_line, hide_password, need_pyarrow
+from rainproof.io.source_errors import (
+    check_columns,
+    first_line,
+    hide_password,
+    need_pyarrow,
+    type_name,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -216,10 +222,9 @@ def local_sources(source: Any, columns: list[str], native: Any) -> list[Source]:
         return local_sources(_reader_of(source), columns, native)
     if isinstance(source, Mapping):
         return local_sources(as_table(source, columns), columns, native)
-    held = _type_name(source)
     raise InputError(
         "source must be a data frame, an Arrow table, a mapping of arrays, a file name or a list "
-        f"of them; it is of type {held}"
+        f"of them; it is of type {type_name(source)}"
     )
 
 
@@ -231,13 +236,9 @@ def _reader_of(source: Any) -> pa.RecordBatchReader:
         return pa.RecordBatchReader.from_stream(source)
     except Exception as error:  # streams of other libraries raise anything
         raise InputError(
-            f"source must be a table with columns; it is of type {_type_name(source)}, which "
+            f"source must be a table with columns; it is of type {type_name(source)}, which "
             f"cannot be read as one: {first_line(error)}"
         ) from error
-
-
-def _type_name(value: Any) -> str:
-    return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 def _named_sources(source: NamedSource, columns: list[str], native: Any) -> list[Source]:

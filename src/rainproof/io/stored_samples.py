@@ -43,7 +43,9 @@ def save_table(compressed: Sample | Segments, path: Path, grid: int, *, overwrit
     samples = compressed.values() if isinstance(compressed, Segments) else [compressed]
     tables = [_cells_of(sample, grid) for sample in samples]
     parts = [_columns_of(table) for table in tables]
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    columns: Columns = {}
+    for name in parts[0]:
+        columns[name] = np.concatenate([part[name] for part in parts])
     metadata: dict[str, Any] = {"format": _FORMAT, "grid": tables[0].m}
     if isinstance(compressed, Segments):
         if any(table.m != tables[0].m for table in tables):

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from rainproof.io.formats import Write
 
 BLOCK_BYTES = 1 << 20  # read at a time; the longest line must fit
-_LOOKED_AT = 1 << 12  # bytes: Parquet, spreadsheets and compressed files have zero bytes there
+# At the start, where Parquet, spreadsheets and compressed files have zero bytes.
+_BINARY_CHECK_BYTES = 1 << 12
 
 
 class TextFile(OpenFile):
@@ -43,7 +44,7 @@ class TextFile(OpenFile):
         # Two blocks: Arrow parses the first, and sees by the second where its last row ends.
         self._start = [self._stream.read_buffer(BLOCK_BYTES) for _ in range(2)]
         first_block = self._start[0].to_pybytes()
-        if b"\0" in first_block[:_LOOKED_AT]:
+        if b"\0" in first_block[:_BINARY_CHECK_BYTES]:
             raise InputError(
                 f"{file.name} does not hold text, though its name says so: "
                 "is it Parquet, compressed, a spreadsheet or UTF-16?"
@@ -193,12 +194,13 @@ def _empty_lines_above(start: bytes) -> int:
 def _line_ends_before(file: Location, place: int) -> int:
     """Count the line ends in the first bytes of a file; \\r\\n is one."""
     line_ends = 0
-    last = b""
+    last_byte = b""  # of the block before: it may be the \r of a \r\n
     with file.stream() as stream:
         while place and (block := stream.read(min(place, BLOCK_BYTES))):
             place -= len(block)
-            line_ends += block.count(b"\n") + block.count(b"\r") - (last + block).count(b"\r\n")
-            last = block[-1:]
+            line_ends += block.count(b"\n") + block.count(b"\r")
+            line_ends -= (last_byte + block).count(b"\r\n")
+            last_byte = block[-1:]
     return line_ends
 
 

@@ -61,8 +61,8 @@ def numbers_of_words(words: Any, *, percent: bool) -> dict[str, str]:
             not_probabilities.append((word, number))
         normalized.append(plain)
     _refuse_entries("must have words for keys, no numbers and no blanks", not_words)
-    once = "must have each word once, whatever its capitals and the spaces around it"
-    _refuse_entries(once, repeated)
+    rule = "must have each word once, whatever its capitals and the spaces around it"
+    _refuse_entries(rule, repeated)
     _refuse_entries("must map words to probabilities, numbers in [0, 1]", not_probabilities)
     # As decimals, so that 0.07 is "7.00" and not "7.000000000000001" in percent.
     exact = [Decimal(repr(float(number))) for number in words.values()]
@@ -108,14 +108,15 @@ def to_doubles(text: pa.Array) -> Array:
     written = text.take(as_arrow(at_ends)).dictionary_encode()
     exact = [Decimal(number.strip()) for number in written.dictionary.to_pylist()]
     # By distinct text, of which there are few: 0, 1, 0.0 and the like.
-    kept = np.array([_outside_where_it_is(number) for number in exact])
-    if ((kept < 0) | (kept > 1)).any():
+    doubles_of_texts = np.array([_double_on_same_side(number) for number in exact])
+    if ((doubles_of_texts < 0) | (doubles_of_texts > 1)).any():
         doubles = doubles.copy()  # as Arrow's buffer is read-only
-        doubles[at_ends] = kept[as_numpy(written.indices)]
+        doubles[at_ends] = doubles_of_texts[as_numpy(written.indices)]
     return doubles
 
 
-def _outside_where_it_is(number: Decimal) -> float:
+def _double_on_same_side(number: Decimal) -> float:
+    """Return the nearest double; for a number outside of [0, 1], one that is outside too."""
     if number > 1:
         return math.nextafter(1, 2)
     if number < 0:
@@ -151,8 +152,8 @@ def replace_words(text: pa.Array, numbers: Mapping[str, str]) -> pa.Array:
 
     words = array_of_texts(numbers, text.type)
     replacements = array_of_texts(numbers.values(), text.type)
-    found = pc.index_in(pc.utf8_lower(text), words)
-    return pc.coalesce(replacements.take(found), text)
+    word_numbers = pc.index_in(pc.utf8_lower(text), words)
+    return pc.coalesce(replacements.take(word_numbers), text)
 
 
 def nulls_for_missing_words(text: pa.Array) -> pa.Array:

@@ -124,10 +124,10 @@ def class_violations(
     With `is_present` the rules on a whole row are only for rows where it is true.
     """
     # All columns are read first: what cannot be a number at all is raised before what is counted.
-    read = [read_values(column, batch, names) for column in columns]
-    for _, errors in read:
+    results = [read_values(column, batch, names) for column in columns]
+    for _, errors in results:
         yield from errors
-    predictions = [values for values, _ in read]
+    predictions = [values for values, _ in results]
     if any(len(values) < batch.num_rows for values in predictions):
         return  # a row without all of its predictions has no sum
     prob = np.column_stack(predictions).astype(np.float64)
