@@ -38,10 +38,10 @@ def matched_draws(sample: Sample, rng: np.random.Generator) -> Sample:
     unit = np.empty(len(event), np.int64)
     unit[~event] = rng.permutation(others) % draws
     unit[event] = rng.permutation(events) % draws
-    alike = 2 * unit + event  # rows of one draw with one outcome share its weight
-    size = np.bincount(alike, minlength=2 * draws)
+    draw_and_outcome = 2 * unit + event  # rows of one draw with one outcome share its weight
+    rows_alike = np.bincount(draw_and_outcome, minlength=2 * draws)
     share = np.where(event, sample.event_rate, 1 - sample.event_rate)
-    weight = share / size[alike]
+    weight = share / rows_alike[draw_and_outcome]
     return Sample.from_rows(
         rows.replace(outcome=event.view(np.uint8), weight=weight, unit=unit),
         Design(clusters="cases"),

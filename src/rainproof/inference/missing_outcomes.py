@@ -17,7 +17,7 @@ from rainproof.core.arrays import Floats
 
 LEVEL = 0.001  # chance of naming any period, if outcomes are missing at one rate in all of them
 LEAST_DIFFERENCE = 0.01  # of the share of missing outcomes: less changes an event rate by little
-# the same as a share of the rarer outcome, where that is less: all late outcomes may have it
+# Difference as a share of the rarer outcome, where that is less: all late outcomes may have it.
 LEAST_OF_RARER = 0.1
 _MOST_TERMS = 100_000  # of a tail: hundreds of standard deviations of a thousand million rows
 
@@ -44,27 +44,26 @@ def late_periods(
     another.
     """
     order = list(dict.fromkeys([*known, *missing]))
-    count = {
-        period: (known.get(period, 0) + missing.get(period, 0), missing.get(period, 0))
-        for period in order
-    }
+    missing_in = {period: missing.get(period, 0) for period in order}
+    rows_in = {period: known.get(period, 0) + missing_in[period] for period in order}
     level = LEVEL / max(1, len(order))
     least = min(LEAST_DIFFERENCE, LEAST_OF_RARER * rarer)
     late = set[str]()
     while True:
         rest = [period for period in order if period not in late]
-        n_all = sum(count[period][0] for period in rest)
-        missing_all = sum(count[period][1] for period in rest)
-        found = set[str]()
+        n_all = sum(rows_in[period] for period in rest)
+        missing_all = sum(missing_in[period] for period in rest)
+        newly_late = set[str]()
         for period in rest:
-            n, absent = count[period]
+            n = rows_in[period]
+            absent = missing_in[period]
             others = n_all - n
             is_more = others > 0 and absent / n - (missing_all - absent) / others > least
             if is_more and more_missing_p_value(n, absent, n_all, missing_all) <= level:
-                found.add(period)
-        if not found:
+                newly_late.add(period)
+        if not newly_late:
             return tuple(period for period in order if period in late)
-        late |= found
+        late |= newly_late
 
 
 def more_missing_p_value(n: int, missing: int, n_all: int, missing_all: int) -> float:

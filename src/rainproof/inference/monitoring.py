@@ -42,7 +42,8 @@ _LONGEST_DELAY = 1_000_000  # periods that a delay is computed for
 _LARGEST_SHIFT = 12.0  # of log odds that is searched for what is found: from 50% to 6e-6
 _HALVINGS = 20  # of that search: to 1e-5 of log odds
 _NAMED_PERIODS = 5  # in a warning
-_SMALL_SIDE = 0.05  # of the rows: such a side of a map says nothing, and the other side all
+# Share of the rows: rates on a smaller side of a map are noise, and the other side is nearly all.
+_SMALL_SIDE = 0.05
 
 
 def monitor(
@@ -149,8 +150,8 @@ def monitor(
     periods = read_periods(samples, every, dependent=dependent)
     late = _late(periods)
 
-    def not_late(samples: Mapping[str, Sample]) -> dict[str, Sample]:
-        return {label: sample for label, sample in samples.items() if label not in late}
+    def not_late(by_label: Mapping[str, Sample]) -> dict[str, Sample]:
+        return {label: sample for label, sample in by_label.items() if label not in late}
 
     judged = not_late(periods.whole)
     judged_by_segment = {key: not_late(samples) for key, samples in periods.by_segment.items()}
@@ -162,17 +163,14 @@ def monitor(
     # single days often have few rows
     with warnings.catch_warnings(action="ignore", category=RainproofWarning):
         history = follow(judged, alpha)
-        windows = _windows(
-            periods,
-            dict(zip(judged, _sliding(list(judged.values()), window), strict=True)),
-            dict(zip(judged, history.states, strict=True)),
-            finite_task,
-            None if dependent else confidence_level,
-        )
+        merged = dict(zip(judged, _sliding(list(judged.values()), window), strict=True))
+        states = dict(zip(judged, history.states, strict=True))
+        level_of_bounds = None if dependent else confidence_level
+        windows = _windows(periods, merged, states, finite_task, level_of_bounds)
         segments = {}
-        for segment, some in judged_by_segment.items():
+        for segment, of_segment in judged_by_segment.items():
             # all segments share the error probability
-            segments[segment] = follow(some, alpha / len(judged_by_segment)).changes
+            segments[segment] = follow(of_segment, alpha / len(judged_by_segment)).changes
         turn = last_turn(history.changes)
         since_turn = [sample for label, sample in judged.items() if position[label] > turn]
         proven = None
@@ -342,13 +340,13 @@ def _cost_per_case(sample: Sample, task: FiniteTask) -> float:
     return -float(cells.weight[0] @ payoff) / sample.total_weight + 0.0  # no -0
 
 
-def _rates(won: Bet, sample: Sample) -> tuple[PredictionRange, ...]:
+def _rates(best_bet: Bet, sample: Sample) -> tuple[PredictionRange, ...]:
     """What is said and what happens: in all, and in the range of the bet, or on each side of where
     it turns.
     """
-    edges = [won.low, won.high]
-    if won.slope != 1:
-        turning_point = 1 / (1 + math.exp(won.shift / (won.slope - 1)))
+    edges = [best_bet.low, best_bet.high]
+    if best_bet.slope != 1:
+        turning_point = 1 / (1 + math.exp(best_bet.shift / (best_bet.slope - 1)))
         edges.insert(1, turning_point)
     cells = sample.cells
     entries = cells.entries()
@@ -361,12 +359,12 @@ def _rates(won: Bet, sample: Sample) -> tuple[PredictionRange, ...]:
             continue
         mass = np.where(inside, weight, 0.0)
         share = float(mass.sum() / weight.sum())
-        is_side = won.slope != 1 and share != 1
+        is_side = best_bet.slope != 1 and share != 1
         if is_side and not _SMALL_SIDE <= share <= 1 - _SMALL_SIDE:
             continue
         n = int(cells.count[inside].sum())
         event_rate = float(mass @ entries.outcome / mass.sum())
-        found = PredictionRange(
+        in_range = PredictionRange(
             low=low,
             high=high,
             mean_prediction=float(mass @ prob / mass.sum()),
@@ -374,7 +372,7 @@ def _rates(won: Bet, sample: Sample) -> tuple[PredictionRange, ...]:
             n=n,
             events=n * event_rate,
         )
-        ranges.append(found)
+        ranges.append(in_range)
     return tuple(ranges)
 
 

@@ -373,29 +373,26 @@ class MonitoringResult(Result):
 
     def _meaning(self, dependent: str, limit: str) -> list[str]:
         """What was assumed, and what the columns say."""
-        taken = (
+        assumed = (
             "Assumed: rows are drawn one after the other, each with its predicted probability; "
             "predictions may depend on all that was before. A storm that moves all rows of a "
             f"period at once would look like a change: {dependent} takes a period as one "
             "observation, and needs far more periods."
         )
+        at_most_means = (
+            "At most: the bound of the same loss in the population of these rows, for each line by "
+            f"itself with {percent(self.confidence_level)} confidence, if they are from one "
+            "population."
+        )
         if self.dependent:
-            taken = (
+            at_most_means = "At most: none is given, as that needs independent rows."
+            assumed = (
                 "Assumed: the rows of a period may all depend on each other. A period is one "
                 "observation, and one storm is no change. If rows are drawn one after the other, "
                 f"far fewer periods do without {dependent}."
             )
-        at_most_means = (
-            "At most: none is given, as that needs independent rows."
-            if self.dependent
-            else (
-                "At most: the bound of the same loss in the population of these rows, for each "
-                f"line by itself with {percent(self.confidence_level)} confidence, if they are "
-                "from one population."
-            )
-        )
         return [
-            taken,
+            assumed,
             f"Alarm: the evidence against calibration reaches {limit}. While the forecast is "
             f"calibrated, {limit} periods or more pass to a false alarm, on average. It ends when "
             "rows since then favour the forecast over the recalibration that fitted best, by a "

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rainproof.core.arrays import Floats, Ints
@@ -17,10 +19,16 @@ from rainproof.inference.estimates import (
 )
 
 
-def net_benefits(
-    units: Units, prob: Floats, mu: Floats, confidence_level: float
-) -> tuple[Floats, Floats, Floats]:
-    """The net benefit at each threshold, and the ends of its interval.
+class BenefitCurve(NamedTuple):
+    """The net benefit at each threshold, and the ends of its interval."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+
+def net_benefits(units: Units, prob: Floats, mu: Floats, confidence_level: float) -> BenefitCurve:
+    """Compute the net benefit of acting on predictions at each threshold.
 
     O(entries), and with clusters thresholds times clusters more.
     """
@@ -38,7 +46,7 @@ def net_benefits(
     # all alarms, and all hits, are the limits of what is possible
     low = np.maximum(value + low, -odds)
     high = np.minimum(value + high, 1.0)
-    return value[place], low[place], high[place]
+    return BenefitCurve(value[place], low[place], high[place])
 
 
 def _sums_of_treated(

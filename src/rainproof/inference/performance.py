@@ -256,18 +256,17 @@ def decision_curves(
 ) -> NetBenefit:
     """The net benefit of models of the same cases: of their predictions, by name."""
     curves = [net_benefits(units, prob, thresholds, confidence_level) for prob in models.values()]
-    value, low, high = map(np.stack, zip(*curves, strict=True))
     everyone = np.ones(len(units.share))
     treat_all = net_benefits(units, everyone, thresholds, confidence_level)
     return NetBenefit(
         threshold=thresholds,
         names=tuple(models),
-        value=value,
-        low=low,
-        high=high,
-        treat_all=treat_all[0],
-        treat_all_low=treat_all[1],
-        treat_all_high=treat_all[2],
+        value=np.stack([curve.value for curve in curves]),
+        low=np.stack([curve.low for curve in curves]),
+        high=np.stack([curve.high for curve in curves]),
+        treat_all=treat_all.value,
+        treat_all_low=treat_all.low,
+        treat_all_high=treat_all.high,
         confidence_level=confidence_level,
         n=units.cases,
         groups=units.n if units.design.clustered else None,

@@ -67,9 +67,11 @@ def are_numbers(labels: Sequence[str]) -> bool:
     if all(map(_YEAR_AND_MONTH.fullmatch, labels)):
         return False
     try:
-        return all(float(label) is not None for label in labels)
+        for label in labels:
+            float(label)
     except ValueError:
         return False
+    return True
 
 
 def check_text_order(name: str, labels: Sequence[str]) -> None:
@@ -94,7 +96,7 @@ def check_text_order(name: str, labels: Sequence[str]) -> None:
     for label in labels:
         zones.setdefault(_zone(label), label)
     if len(zones) > 1:
-        first, second = list(zones.values())[:2]
+        first, second, *_ = zones.values()
         example = "2026-03-02 14:05+00:00"
         raise InputError(
             f"{name} must be in one time zone, such as {example}; it has {first!r} and {second!r}"
@@ -105,7 +107,7 @@ def check_text_order(name: str, labels: Sequence[str]) -> None:
         if found is not None:
             words[found[1].lower()] = label
     if len(words) > 1 and not set(words) <= set(_MONTH_NUMBERS):
-        first, second = list(words.values())[:2]
+        first, second, *_ = words.values()
         raise InputError(f"{rule}, such as 2026-03; it has {first!r} before {second!r}")
     forms: dict[str, list[tuple[_Time, str]]] = {}
     for label in labels:
@@ -155,22 +157,23 @@ def _read(label: str) -> tuple[str, _Time]:
     weekdays: list[int] = []
     numbers: list[int] = []
 
-    def without(part: re.Match[str]) -> str:
+    def form_of(part: re.Match[str]) -> str:
+        """What stands for a number or a word in the form; its time is noted."""
         word = part[0].lower()
         if year is not None and part.span() == (year.start, year.end):
             return "Y"
         if word in _ORDINAL_ENDINGS and label[: part.start()][-1:].isdecimal():
             return _ORDINAL_ENDINGS[0]
-        for known, named in ((_MONTH_NUMBERS, months), (_WEEKDAY_NUMBERS, weekdays)):
-            if word in known and not named:
-                named.append(known[word])
+        for number_of, named in ((_MONTH_NUMBERS, months), (_WEEKDAY_NUMBERS, weekdays)):
+            if word in number_of and not named:
+                named.append(number_of[word])
                 return "M"
         if not part[0].isdecimal():
             return part[0]
         numbers.append(int(part[0]))
         return "0"
 
-    form = _NUMBER_OR_WORD.sub(without, label)
+    form = _NUMBER_OR_WORD.sub(form_of, label)
     return form, _Time(
         0 if year is None else year.number,
         months[0] if months else 0,

@@ -91,12 +91,12 @@ def read_periods(samples: Periods, every: Every | None, *, dependent: bool) -> P
             of_segment = by_segment.setdefault(part.segment, {})
             of_segment.setdefault(period, []).append(compressed)
 
-    def merged(some: Mapping[str, list[Sample]]) -> dict[str, Sample]:
-        return {period: reduce(add, some[period]) for period in whole if period in some}
+    def merged(of_periods: Mapping[str, list[Sample]]) -> dict[str, Sample]:
+        return {period: reduce(add, of_periods[period]) for period in whole if period in of_periods}
 
     return PeriodSamples(
         merged(whole),
-        {segment: merged(some) for segment, some in by_segment.items()},
+        {segment: merged(of_periods) for segment, of_periods in by_segment.items()},
         _missing_outcomes(samples, every),
     )
 

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
+from itertools import pairwise
 
 from rainproof.core.arguments import REFUSED, with_rate
 from rainproof.core.result import Result, result_class
@@ -17,7 +18,10 @@ from rainproof.inference.bound_inputs import BoundInputs, loss_at_most
 from rainproof.inference.bounds import extremes, hoeffding
 from rainproof.inference.guarantees import default_grids
 
-_MOST_ROWS = 4**20  # that are planned for: 1.1e12
+# Powers of 4: beyond each such number of rows `default_grids` has one grid more.
+_FIRST_POWER = 3
+_LAST_POWER = 20
+_MOST_ROWS = 4**_LAST_POWER  # that are planned for: 1.1e12
 
 
 @result_class
@@ -143,10 +147,12 @@ def sample_size(
     delta = 1 - confidence_level
 
     def smallest_bound(n: int) -> float:
-        return extremes(n, 0.0, delta)[0]  # one grid has the whole delta
+        smallest, _ = extremes(n, 0.0, delta)  # one grid has the whole delta
+        return smallest
 
     def largest_bound(n: int) -> float:
-        return extremes(n, loss, delta / len(default_grids(n)))[1]
+        _, largest = extremes(n, loss, delta / len(default_grids(n)))
+        return largest
 
     def hoeffding_bound(n: int) -> float:
         return hoeffding(loss, n, delta / len(default_grids(n)))
@@ -194,8 +200,8 @@ def _ranges() -> list[tuple[int, int]]:
     """Ranges of n with the same grids: within each the bound falls; from one to the next it may
     rise a little.
     """
-    ends = [64, *(4**k for k in range(4, 21))]
-    return list(zip([1, *(end + 1 for end in ends)], ends, strict=False))
+    ends = [4**power for power in range(_FIRST_POWER, _LAST_POWER + 1)]
+    return [(before + 1, end) for before, end in pairwise([0, *ends])]
 
 
 def _smallest(bound: Callable[[int], float], target: float) -> int:
@@ -219,6 +225,7 @@ def _from_which_on(bound: Callable[[int], float], target: float) -> int:
 
 
 def _too_small(target: float) -> InputError:
+    """The error of a target that no number of rows reaches."""
     return InputError(
         f"target must be larger: {_MOST_ROWS:,} rows would not be enough; it is {target!r}"
     )

@@ -280,19 +280,19 @@ def _corrected(
     weight = np.stack([tally.sums.reshape(-1, 2).T for tally in before])
     corrected = np.clip(fit(middle, weight), 0.0, 1.0)
     old, outcome = slots(len(edges))
-    found = []
+    corrections = []
     for tally, prob in zip(before, corrected, strict=True):
         new = (np.searchsorted(edges, prob, "right") - 1).astype(np.int32)
         differing = sum_cells(old, new[old], outcome.view(np.uint8), tally.sums, len(edges) - 1)
         chord = best_task(wagers, Tally(differing, tally.total), betting)
-        found.append(_Corrected(chord, new))
-    return found
+        corrections.append(_Corrected(chord, new))
+    return corrections
 
 
-def _rules(wagers: Wagers, found: Sequence[_Corrected]) -> list[Rule | None]:
+def _rules(wagers: Wagers, corrections: Sequence[_Corrected]) -> list[Rule | None]:
     """What entries gain by each correction, for its task."""
     (cells,) = wagers.cells
-    return [switch_rule(wagers, chord, new[cells]) for chord, new in found]
+    return [switch_rule(wagers, chord, new[cells]) for chord, new in corrections]
 
 
 def _changes(
@@ -309,7 +309,8 @@ def _changes(
     action = ((cells[:, np.newaxis] >= thresholds) & used).sum(axis=1)
     replacement = ((new[:, np.newaxis] >= thresholds) & used).sum(axis=1)
     changes = []
-    differs = np.diff(3 * action + replacement) != 0  # of the cell before
+    # Both are 0, 1 or 2, so one number tells the pair; it differs from that of the cell before.
+    differs = np.diff(3 * action + replacement) != 0
     for run in np.split(cells, np.flatnonzero(differs) + 1):
         first = run[0]
         if action[first] != replacement[first]:

@@ -61,6 +61,10 @@ class GradeTotal(Result):
     light: str
 
 
+_NUMBERS = tuple(field.name for field in fields(GradeTotal) if field.name != "light")
+"""The columns that a table has of each grade, and a value of all grades together."""
+
+
 @result_class
 class GradeTable(Result):
     """Rating grades: predicted and observed default rates, tests, and a traffic light for each.
@@ -163,10 +167,6 @@ class GradeTable(Result):
             f"{numbers['low']:.3%} to {numbers['high']:.3%}",
             *[f"{numbers[test]:.3g}" for test in tests],
         ]
-
-
-_NUMBERS = tuple(field.name for field in fields(GradeTotal) if field.name != "light")
-"""The columns that a table has of each grade, and a value of all grades together."""
 
 
 def _light(p_value: float, confidence_level: float) -> str:
@@ -287,12 +287,11 @@ def grade_table(
     events_total = np.array([events_of_grade.sum()])
     columns_of_total = _tests(n_total, events_total, expected_of_grade.sum() / n_total, level)
     total = {name: column[0].item() for name, column in columns_of_total.items()}
+    tested = total["p_two_sided"] if two_sided else total["p_binomial"]
     return GradeTable(
         names=tuple(names[number] for number in order),
         **columns,
-        total=GradeTotal(
-            **total, light=_light(total["p_two_sided" if two_sided else "p_binomial"], level)
-        ),
+        total=GradeTotal(**total, light=_light(tested, level)),
         two_sided=bool(two_sided),
         confidence_level=level,
     )
@@ -312,11 +311,13 @@ def _tests(n: Floats, events: Floats, predicted: Floats, level: float) -> dict[s
 
     Tails of the binomial distribution are incomplete beta functions.
     """
-    none = events == 0
-    every = events == n
-    at_least = np.where(none, 1.0, betainc(np.maximum(events, 1), n - events + 1, predicted))
-    more = np.where(every, 0.0, betainc(events + 1, np.maximum(n - events, 1), predicted))
-    at_most = np.where(every, 1.0, betainc(np.maximum(n - events, 1), events + 1, 1 - predicted))
+    no_default = events == 0
+    all_default = events == n
+    at_least = np.where(no_default, 1.0, betainc(np.maximum(events, 1), n - events + 1, predicted))
+    more = np.where(all_default, 0.0, betainc(events + 1, np.maximum(n - events, 1), predicted))
+    at_most = np.where(
+        all_default, 1.0, betainc(np.maximum(n - events, 1), events + 1, 1 - predicted)
+    )
     # Jeffreys' posterior
     alpha = events + 0.5
     beta = n - events + 0.5
@@ -326,8 +327,8 @@ def _tests(n: Floats, events: Floats, predicted: Floats, level: float) -> dict[s
         "events": events.astype(np.int64),
         "prob": predicted,
         "event_rate": events / n,
-        "low": np.where(none, 0.0, betaincinv(alpha, beta, tail)),
-        "high": np.where(every, 1.0, betaincinv(alpha, beta, 1 - tail)),
+        "low": np.where(no_default, 0.0, betaincinv(alpha, beta, tail)),
+        "high": np.where(all_default, 1.0, betaincinv(alpha, beta, 1 - tail)),
         "p_binomial": at_least,
         "p_mid": (at_least + more) / 2,
         "p_jeffreys": betainc(alpha, beta, predicted),

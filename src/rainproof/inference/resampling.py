@@ -263,7 +263,7 @@ class Resampler:
         if self.group is not None:
             row_of_cluster = np.empty(self.units, np.int64)
             row_of_cluster[self.group] = np.arange(len(self.prob))
-        # two rows share the number if both take that of the cluster
+        # two rows share the number if both take that of the cluster: a chance in units of 2^-32
         takes_shared = round(math.sqrt(correlation) * 2**32)
 
         def draw(rng: Rng, repeated: NDArray[Any]) -> list[Draw]:
@@ -340,7 +340,7 @@ class Resampler:
         amount = rows if self.unit is None else rows * self.unit
         if self.start is None:
             return amount
-        sums = run_sums(amount if amount.ndim == 2 else amount[None], self.start)
+        sums = run_sums(np.atleast_2d(amount), self.start)
         return sums if amount.ndim == 2 else sums[0]
 
 

@@ -99,7 +99,8 @@ class SegmentTests(Result):
     _kind = "segment_tests"
     _also = ("warnings",)
     _shown = ("fdr", "method", "min_rows", "measure")
-    _later, _from = ("null_mean",), ("_draw",)
+    _later = ("null_mean",)
+    _from = ("_draw",)
     by: tuple[str, ...]
     segments: tuple[Any, ...]
     n: NDArray[np.int64]
@@ -154,14 +155,14 @@ class SegmentTests(Result):
             record = {"segment": json_key(segment)}
             record.update(zip(names, values, strict=True))
             records.append(record)
-        found = {name: value for name, value in Result.to_dict(self).items() if name not in names}
-        found["method"] = (
+        content = {name: value for name, value in Result.to_dict(self).items() if name not in names}
+        content["method"] = (
             f"exact sequential Monte Carlo tests, {_METHODS[self.method]} over segments"
         )
-        found["interval_method"] = "false coverage rate (Benjamini-Yekutieli)"
-        found["n"] = int(self.n.sum())
-        found["segments"] = records
-        return found
+        content["interval_method"] = "false coverage rate (Benjamini-Yekutieli)"
+        content["n"] = int(self.n.sum())
+        content["segments"] = records
+        return content
 
     def __str__(self) -> str:
         n_small = len(self.small)
@@ -312,7 +313,7 @@ def segment_tests(
     generator, seed = as_seed(rng, *digested)
     n_intervals = min(intervals, n_tested)
     # the false coverage rate of the intervals that are selected (Benjamini, Yekutieli 2005)
-    level = 1 - fdr * n_intervals / max(1, n_tested)  # of selected intervals (Benjamini, Yekutieli)
+    level = 1 - fdr * n_intervals / max(1, n_tested)
     low = np.full(len(keys), np.nan)
     high = np.full(len(keys), np.nan)
     # warnings would be about single segments

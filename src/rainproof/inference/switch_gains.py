@@ -144,6 +144,7 @@ def switch_rule(wagers: Wagers, chord: Chord | None, new: Cells) -> Rule | None:
     def gains(places: Places) -> Gains:
         old_reached = _count_reached(old[places], first, second)
         new_reached = _count_reached(new[places], first, second)
+        # the number of the kind, in the order of `_OLD_REACHED`
         kind = 6 * old_reached + 2 * new_reached + wagers.event[places]
         return Gains(kind, gain[np.newaxis], scale, threshold=0.0)
 

@@ -311,12 +311,12 @@ def switch_guarantee(
     scenarios = sample.scenarios()  # of a range of base rates: its ends
     curves = [curve]
     if len(scenarios) > 1:
-        curves = [each.curve(*each.forecasts).restricted(within) for each in scenarios]
+        curves = [end.curve(*end.forecasts).restricted(within) for end in scenarios]
     largest_loss = _largest_chord(curves, back=False)
     largest_gain = _largest_chord(curves, back=True)
     harm_bounds = [
-        harm_bound(*scenario, delta, anytime=anytime)
-        for scenario in zip(curves, scenarios, strict=True)
+        harm_bound(curve_of_end, end, delta, anytime=anytime)
+        for curve_of_end, end in zip(curves, scenarios, strict=True)
     ]
     proven_gain = None
     # No bound on the gain is proven at any time, nor from the ends of a range of base rates.
@@ -372,7 +372,8 @@ def harm_bound(
         )
     # how many such draws there are depends on the rows: the bound must hold at any number
     if sample.design.max_weight is not None:
-        draws = effective_n = sample.total_weight / sample.design.max_weight
+        draws = sample.total_weight / sample.design.max_weight
+        effective_n = draws
         anytime = True
     if anytime:
         bounds.check_equal(draws, effective_n)

@@ -21,7 +21,7 @@ from rainproof.core.sample import Sample
 
 _LARGEST_BET = 0.98  # of what can be lost on a draw, so that no factor is 0
 _ROUNDING = 1e-9  # trials: by which a quantile of the binomial distribution may be off
-_LEAST = 1e-12  # standard deviation that a margin is divided by
+_LEAST_SPREAD = 1e-12  # standard deviation that a margin is divided by
 
 
 class FlaggedCounts(NamedTuple):
@@ -106,7 +106,7 @@ class TargetProof:
             spreads.append(spread)
         gap = np.stack(gaps)
         spread = np.stack(spreads)
-        least = np.argmin(gap / np.maximum(spread, _LEAST), axis=0)[np.newaxis]
+        least = np.argmin(gap / np.maximum(spread, _LEAST_SPREAD), axis=0)[np.newaxis]
         return Margin(np.take_along_axis(gap, least, 0)[0], np.take_along_axis(spread, least, 0)[0])
 
     def _margin_of(self, name: str, counts: FlaggedCounts, scale: float) -> Margin:
@@ -117,9 +117,9 @@ class TargetProof:
         expected_trials = np.maximum(np.floor(trials * scale), 1.0)
         # half of the way to proof
         needed = np.ceil(bdtrik(1 - self.delta, expected_trials, share) - _ROUNDING) + 0.5
-        part = (successes + share) / (trials + 1)
-        spread = np.sqrt(part * (1 - part) / np.maximum(trials, _ROUNDING))
-        return Margin(part - needed / expected_trials, spread)
+        rate = (successes + share) / (trials + 1)
+        spread = np.sqrt(rate * (1 - rate) / np.maximum(trials, _ROUNDING))
+        return Margin(rate - needed / expected_trials, spread)
 
     def _margin_of_ratio(self, ratio: float, counts: FlaggedCounts, scale: float) -> Margin:
         """The margin of the logarithm of recall over false positive rate, by its normal limit."""

@@ -136,7 +136,10 @@ class ProvenThreshold(Result):
         met = np.ones(len(self.thresholds), np.bool_)
         for name, share in self.targets.items():
             measured = getattr(self, f"{name}s")
-            met &= measured <= share if name == "false_positive_rate" else measured >= share
+            if name == "false_positive_rate":
+                met &= measured <= share
+            else:
+                met &= measured >= share
         return bool(met.any())
 
 

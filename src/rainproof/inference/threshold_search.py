@@ -31,7 +31,7 @@ _SURE = 10  # flagged rows of those that choose, from which on they tell how man
 _STEPS = 512  # thresholds of a sequence, closer together where few cases are flagged
 _THINNED = 8  # one in so many thresholds is tried where each costs a pass over the rows
 _MOST_ROWS = 10**9  # that are said to be needed
-_PRECISION = 1.01  # of the number of rows that is said to be needed
+_NARROW = 1.01  # ratio of the ends of a range in which the number of rows needed is known well
 _DIGITS = 4  # of a threshold: decimal places at least, and digits that tell it from 0 and from 1
 _MOST_PLACES = 16  # decimal places of a threshold
 
@@ -62,8 +62,12 @@ def rows_needed(sample: Sample, proof: TargetProof) -> int | None:
         bets = DrawBets.on(sample)
         thresholds = expected.thresholds[::_THINNED].tolist()
         evidence = max(bets.evidence(proof, threshold) for threshold in thresholds)
-        times = -math.log(proof.delta) / evidence if evidence > 0 else math.inf
-        return math.ceil(sample.n * times / (1 - _CHOOSING)) if times < _MOST_ROWS else None
+        if not evidence > 0:
+            return None
+        times = -math.log(proof.delta) / evidence
+        if times >= _MOST_ROWS:
+            return None
+        return math.ceil(sample.n * times / (1 - _CHOOSING))
     counts = expected.counts()
 
     def is_enough(n: float) -> bool:
@@ -74,7 +78,7 @@ def rows_needed(sample: Sample, proof: TargetProof) -> int | None:
     high = float(_MOST_ROWS)
     if not is_enough(high):
         return None
-    while high > _PRECISION * low:
+    while high > _NARROW * low:
         middle = math.sqrt(low * high)
         if is_enough(middle):
             high = middle
@@ -108,7 +112,9 @@ def _proven_by_choice(sample: Sample, proof: TargetProof, rng: np.random.Generat
     margin = proof.margin(expected.counts(), scale)
     likeliest = int(np.argmax(margin.gap / (margin.spread * math.sqrt(1 + 1 / scale))))
     # A number of rows to flag is proof for independent rows, and at their own event rate.
-    by_number = is_counted(judge) and proof.base_rate is None and [*proof.targets] == ["precision"]
+    by_number = (
+        is_counted(judge) and proof.base_rate is None and set(proof.targets) == {"precision"}
+    )
     flagged = expected.flagged[likeliest]
     if by_number and flagged < _SURE and flagged == likeliest + 1:  # each of them at a threshold
         return _proven_by_number(judge, proof, expected, scale)
@@ -120,10 +126,10 @@ def _last_of_sequence(judge: Sample, proof: TargetProof, thresholds: Floats) -> 
     holds = proves(judge, proof)
     last = None
     for threshold in thresholds.tolist():
-        asked = short_threshold(threshold, up=False, grid=judge.grid)
-        if not holds(asked):
+        rounded = short_threshold(threshold, up=False, grid=judge.grid)
+        if not holds(rounded):
             break
-        last = asked
+        last = rounded
     return last
 
 

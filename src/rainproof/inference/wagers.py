@@ -37,8 +37,9 @@ _ROWS_IN_ALL_ORDERS = 300_000  # of more rows (or kinds of them) there are fewer
 _FINEST = 1 << 16  # all thresholds are multiples of 1 over this
 _MULTIPLES = 1 << 10  # thresholds are at all multiples of 1 over this, and closer near 0 and 1
 _MOST_STAKES = 1 << 10  # unequal stakes of a block that are not pooled
-# Stakes by which rows of different weights are pooled: four in each factor of 2.
-_NODES = np.append(2.0 ** (-np.arange(80) / 4), 0.0)
+# Stakes by which rows of different weights are pooled: from 1 down to 2^-20, and 0.
+_NODES_PER_DOUBLING = 4
+_NODES = np.append(2.0 ** (-np.arange(80) / _NODES_PER_DOUBLING), 0.0)
 _SAME_GAIN = 1e-11  # the difference of gains that are the same but for rounding
 # Independent over the rationals, so that only draws that are alike have the same sum of multiples.
 _MIX = np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0])
@@ -382,8 +383,8 @@ def _wager_on_nodes(stake: Floats, count: Floats, gains: Gains) -> Wager:
     as logarithms are concave.
     """
     kinds = gains.gain.shape[1]
-    # the number of the node above, as there are four in each factor of 2
-    upper = np.minimum(np.floor(-4 * np.log2(stake)), len(_NODES) - 2).astype(np.int64)
+    node_above = np.floor(-_NODES_PER_DOUBLING * np.log2(stake))
+    upper = np.minimum(node_above, len(_NODES) - 2).astype(np.int64)
     share = (stake - _NODES[upper + 1]) / (_NODES[upper] - _NODES[upper + 1])
     share_of_upper = np.minimum(share, 1.0)
     pooled = np.stack([gains.kind + kinds * upper, gains.kind + kinds * (upper + 1)])
@@ -417,7 +418,8 @@ def pooled_wager(draws: Floats, threshold: float) -> Wager:
     _, first, kind = np.unique(mix, return_index=True, return_inverse=True)
     difference = np.abs(draws - draws[:, first[kind]]).max(initial=0.0)
     if difference > _SAME_GAIN:  # two kinds have the same mix
-        first = kind = np.arange(draws.shape[1])
+        kind = np.arange(draws.shape[1])
+        first = kind
     count = np.bincount(kind).astype(np.float64)
     gain, scale = np.split(draws[1:, first], 2)
     return Wager(draws[0, first], count, gain, scale, threshold)

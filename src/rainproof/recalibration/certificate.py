@@ -184,7 +184,8 @@ def certify(
         gains.append(curve.chord(back=True).loss)
         if chooser is not None:
             harm_bounds.append(harm_bound(curve, end, delta))
-    gain_estimate = gain_at_least = 0.0
+    gain_estimate = 0.0
+    gain_at_least = 0.0
     if chooser is not None:
         gain_estimate, gain_at_least = gain_of_choice(chooser, pair, delta, within=within)
     return Certificate(
@@ -309,7 +310,8 @@ def certify_classes(
     best = int(np.argmax([curve.chord(back=True).loss for curve in curves]))
     chooser_pair = _pair_of_class(chooser, choosing_value, best)
     held_pair = _pair_of_class(held, value, best)
-    saving = saving_at_least = None
+    saving = None
+    saving_at_least = None
     if task is not None:
         original = task.matrix[task.best_checked(held.prob), held.which]
         gain = task.matrix[task.best_checked(value), held.which] - original
@@ -317,7 +319,7 @@ def certify_classes(
         saving_at_least = task.scale * mean_at_least(gain / task.scale, held, delta)
     return ClassCertificate(
         harm_bound=bound,
-        gain_at_least=gain_of_choice(chooser_pair, held_pair, delta)[1],
+        gain_at_least=gain_of_choice(chooser_pair, held_pair, delta).at_least,
         gain_class=map_.classes[best],
         harm=harm,
         loss_bound=loss_bound(held.with_predictions(value), delta)[0],

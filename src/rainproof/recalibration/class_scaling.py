@@ -83,7 +83,9 @@ def fit_classes(method: str, rows: ClassRows) -> ClassPart:
         return temperature
     assert temperature.slope is not None
     scale = max(temperature.slope.item(), _LEAST_SCALE)
-    return _fit_scaling(_Vector(k, scale) if method == "vector" else _Matrix(k, scale), rows)
+    if method == "vector":
+        return _fit_scaling(_Vector(k, scale), rows)
+    return _fit_scaling(_Matrix(k, scale), rows)
 
 
 # Families of slopes and intercepts: parameters in one array, with the mean and the precision of a
@@ -188,9 +190,8 @@ def _fit_scaling(family: _Scaling, rows: ClassRows) -> ClassPart:
 
     Rows must be in random order: the curvature is from the first of many.
     """
-    few = slice(0, CURVATURE_ROWS)
-    logs = rows.logs[few]
-    weight = rows.weight[few]
+    logs = rows.logs[:CURVATURE_ROWS]
+    weight = rows.weight[:CURVATURE_ROWS]
     # The curvature of few rows is that of all but for a factor: a wrong one costs steps, and the
     # result is as exact.
     all_by_few = rows.weight.sum() / max(weight.sum(), np.finfo(float).tiny)
@@ -226,10 +227,10 @@ def _loss_and_slope(family: _Scaling, parameters: Floats, rows: ClassRows) -> tu
     for block in blocks(rows.logs):
         prob = softmax(scores(*family.expand(parameters), rows.logs[block]))
         weight = rows.weight[block]
-        right = np.arange(len(prob)), rows.outcome[block]
-        loss -= float(weight @ np.log(np.maximum(prob[right], np.finfo(float).tiny)))
+        occurred = np.arange(len(prob)), rows.outcome[block]
+        loss -= float(weight @ np.log(np.maximum(prob[occurred], np.finfo(float).tiny)))
         excess = prob
-        excess[right] -= 1
+        excess[occurred] -= 1
         excess *= weight[:, np.newaxis]
         slope += family.slope(excess, rows.logs[block])
     return loss, slope + family.precision * distance

@@ -222,18 +222,19 @@ def divide(
     return whole, {key: _divide_rows(sample, fold, at, proofs) for key, at in places.items()}
 
 
-def _divide_rows(sample: Sample, fold: Ints, at: Ints, proofs: int) -> Division:
+def _divide_rows(sample: Sample, fold: Ints, places: Ints, proofs: int) -> Division:
     """Return some of the rows, given their folds; those held out have numbers from `FOLDS` on."""
     if sample.sample_weight is not None:
-        at = at[sample.sample_weight[at] > 0]
-    fold = fold[at]
-    held_out = [sample.take(at[fold == FOLDS + number]) for number in range(proofs)]
+        places = places[sample.sample_weight[places] > 0]
+    fold = fold[places]
+    held_out = [sample.take(places[fold == FOLDS + number]) for number in range(proofs)]
     is_used = fold < FOLDS
-    prob, weight, _ = pool_rows(sample.take(at[is_used]), fold[is_used])
+    prob, weight, _ = pool_rows(sample.take(places[is_used]), fold[is_used])
     return Division(prob=prob, weight=weight, held_out=tuple(held_out))
 
 
 def _divide_cells(sample: Sample, rng: np.random.Generator, proofs: int) -> Division:
+    """Divide the rows of a compressed sample, which are dealt by their numbers in each cell."""
     counts = sample.deal(folds=FOLDS, held_out=[_HELD_OUT] * proofs, rng=rng).counts
     assert counts is not None
     prob, weight, _ = pool_cells(sample, counts[:FOLDS])
@@ -272,10 +273,11 @@ def pool_rows(sample: Sample, fold: Ints) -> Pooled:
     if not size:
         return Pooled(ordered, np.zeros((FOLDS, 2, 0)), np.zeros(len(prob), np.int64))
     entry = np.maximum(ordered[first].searchsorted(prob, side="right") - 1, 0)
-    at = entry[order]
-    slot = (fold[order] * 2 + sample.event[order]) * size + at
+    entry_in_order = entry[order]
+    slot = (fold[order] * 2 + sample.event[order]) * size + entry_in_order
     table = sums_by(slot, weight, FOLDS * 2 * size)
-    mean = np.bincount(at, weight * ordered, size) / np.bincount(at, weight, size)
+    total = np.bincount(entry_in_order, weight, size)
+    mean = np.bincount(entry_in_order, weight * ordered, size) / total
     # Equal predictions stay exactly as they are, whatever the rounding of their mean.
     last = np.append(first[1:], len(ordered)) - 1
     given = sample.prob[order]

@@ -96,7 +96,8 @@ class ClassMap(Result):
     def check(self, p: ArrayLike) -> NDArray[Any]:
         """Return rows of probabilities as an array, if they are such; of a frame, by its names."""
         columns = getattr(p, "columns", None)
-        if columns is not None and set(columns) == set(self.classes) != {*range(len(self.classes))}:
+        has_names = set(self.classes) != set(range(len(self.classes)))
+        if columns is not None and has_names and set(columns) == set(self.classes):
             p = p[list(self.classes)]  # type: ignore[call-overload, index]  # a frame, whatever the order of its columns
         table = as_numbers(p, "p")
         if table.ndim != 2 or table.shape[1] != len(self.classes):
@@ -130,9 +131,8 @@ class ClassMap(Result):
     @classmethod
     def from_dict(cls, data: Any) -> ClassMap:
         """Read what `to_dict` wrote; anything that no fit has is refused."""
-        if not isinstance(data, dict) or list(data) != ["classes", "parts"]:
-            raise InputError("a map for several classes must have 'classes' and 'parts'")
-        if not isinstance(data["parts"], list):
+        has_keys = isinstance(data, dict) and list(data) == ["classes", "parts"]
+        if not has_keys or not isinstance(data["parts"], list):
             raise InputError("a map for several classes must have 'classes' and 'parts'")
         labels = data["classes"]
         if not isinstance(labels, list) or not all(map(is_plain_label, labels)):

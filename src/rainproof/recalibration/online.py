@@ -244,7 +244,9 @@ class OnlineRecalibrator(Saved):
         """
         check_aligned(("p", p), ("y", y), ("batch", batch))
         if isinstance(p, Mapping):
-            columns = {name: _read_columns(y, one, f"p[{name!r}]") for name, one in p.items()}
+            columns = {}
+            for name, prob_of_model in p.items():
+                columns[name] = _read_columns(y, prob_of_model, f"p[{name!r}]")
             self._begin(dict.fromkeys(columns, 0.5))
             models = [columns[name] for name in self._models or ()]
         else:
@@ -419,9 +421,7 @@ def _state_of(
     source: Walk | Mixture, numbers: tuple[str, ...], tables: tuple[str, ...]
 ) -> dict[str, Any]:
     """Return what is stored of an object of the kernel, in the order of the names."""
-    state = {}
-    for name in numbers:
-        state[name] = getattr(source, name)
+    state = {name: getattr(source, name) for name in numbers}
     for name in tables:
         state[name] = getattr(source, name).tolist()
     return state
@@ -464,9 +464,7 @@ def _restore(
     target: Walk | Mixture, data: dict[str, Any], numbers: tuple[str, ...], tables: tuple[str, ...]
 ) -> None:
     """Continue from what `_state_of` had; tables have the shapes that they have in a new object."""
-    state = []
-    for name in numbers:
-        state.append(data[name])
+    state = [data[name] for name in numbers]
     for name in tables:
         state.append(_read_table(data, name, getattr(target, name).shape))
     target.restore(*state)

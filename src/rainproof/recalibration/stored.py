@@ -124,12 +124,11 @@ def plain_labels(key: Any, where: str) -> list[Any]:
     as their text.
     """
     labels = []
-    for label in key if isinstance(key, tuple) else (key,):
-        if isinstance(label, date | Decimal):
-            label = spelled(label)
-        labels.append(label)
-    for label in labels:
-        check_label(label, where)
+    of_columns = key if isinstance(key, tuple) else (key,)
+    for label in of_columns:
+        as_plain = spelled(label) if isinstance(label, date | Decimal) else label
+        check_label(as_plain, where)
+        labels.append(as_plain)
     return labels
 
 

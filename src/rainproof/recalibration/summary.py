@@ -41,7 +41,7 @@ def candidate_table(candidates: Sequence[Candidate]) -> str:
         return ""
     head = ("method", "weight", "log loss", "Brier score")
     lines = []
-    for candidate in sorted(candidates, key=lambda one: -one.weight):
+    for candidate in sorted(candidates, key=lambda candidate: -candidate.weight):
         weight = f"{100 * candidate.weight:.0f}%"
         losses = (f"{candidate.log_loss:.4f}", f"{candidate.brier_score:.4f}")
         lines.append((candidate.method, weight, *losses))
