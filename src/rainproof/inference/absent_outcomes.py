@@ -12,7 +12,7 @@ that these are as they are, and the others as far off as they would have to be, 
 
 for a mean that is off by m with the standard error :math:`\sigma`; Z has Student's law. Where all
 rows of a cluster have the event, :math:`q_c` is in place of :math:`1 - q_c`. The p-value is the
-largest over sets B, the empty one among them, which is the test of before; an interval has the
+largest over sets B, the empty one among them, which gives the usual test; an interval has the
 values with a p-value above 1 minus its confidence level. No number is chosen, and a set makes a
 difference only if what a cluster in it can move the mean by is comparable to the standard error.
 docs/theory/derivations.md has the derivation, docs/benchmarks/study-verdict.md how often it holds.
@@ -49,11 +49,12 @@ class AbsentOutcomes(NamedTuple):
 
     def p_value(self, distance: float, error: float, freedom: float) -> float:
         """The largest p-value of a mean at a distance from what was expected, over all sets."""
-        of_all = 2 * stdtr(freedom, -distance / error)
-        larger = self.probability > of_all  # no other set has a larger p-value
-        of_others = 2 * stdtr(freedom, (self.shift[larger] - distance) / error)
-        with_set = self.probability[larger] * np.minimum(of_others, 1.0)
-        return float(with_set.max(initial=of_all))
+        of_empty_set = 2 * stdtr(freedom, -distance / error)
+        # no set has a larger p-value than the probability that its clusters lack the outcome
+        can_be_larger = self.probability > of_empty_set
+        of_other_clusters = 2 * stdtr(freedom, (self.shift[can_be_larger] - distance) / error)
+        of_sets = self.probability[can_be_larger] * np.minimum(of_other_clusters, 1.0)
+        return float(of_sets.max(initial=of_empty_set))
 
     def plausible(self, confidence_level: float) -> tuple[Floats, Floats]:
         """The shifts of the sets that are not too improbable at this level, and the level that each
@@ -84,26 +85,26 @@ def absences(units: Units, event: EventGain, error: float, distance: float) -> A
     for each unit of the logarithm of its probability, by an error over the hazard rate of Student's
     law there or more. That is below the distance plus 1, as Mills' ratio is for the normal law.
     """
-    least = error / (distance + 1)
-    largest = float(np.abs(event.gain).max() * units.unit_share.max())
-    if not largest > least:
+    least_shift = error / (distance + 1)  # for each unit of the logarithm
+    largest_shift = float(np.abs(event.gain).max() * units.unit_share.max())
+    if not largest_shift > least_shift:
         nothing = AbsentOutcomes(np.zeros(1), np.ones(1))
         return Absences(nothing, nothing)
     lacks_event = units.event_share == 0
-    lacks_other = units.event_share == units.unit_share
+    lacks_non_event = units.event_share == units.unit_share
     expected = units.sums(units.share * event.prob)
     if np.ndim(event.gain):
         shift = units.sums(units.share * (event.prob - units.event) * event.gain)
     else:
         shift = (expected - units.event_share) * event.gain
     with np.errstate(invalid="ignore", divide="ignore"):
-        rate = expected / units.unit_share
-        by_chance = np.where(lacks_event, 1 - rate, rate)
-        explains = np.abs(shift) > -least * np.log(by_chance)
-    counted = (lacks_event | lacks_other) & explains & (by_chance > 0)
-    below = counted & (shift < 0)
-    above = counted & (shift > 0)
+        mean_prediction = expected / units.unit_share
+        probability = np.where(lacks_event, 1 - mean_prediction, mean_prediction)
+        explains = np.abs(shift) > -least_shift * np.log(probability)
+    counted = (lacks_event | lacks_non_event) & explains & (probability > 0)
+    raises = counted & (shift < 0)
+    lowers = counted & (shift > 0)
     return Absences(
-        too_high=AbsentOutcomes.growing(-shift[below], by_chance[below]),
-        too_low=AbsentOutcomes.growing(shift[above], by_chance[above]),
+        too_high=AbsentOutcomes.growing(-shift[raises], probability[raises]),
+        too_low=AbsentOutcomes.growing(shift[lowers], probability[lowers]),
     )

@@ -76,4 +76,6 @@ def if_drawn(
         return f"{drawn}, and {no_heavier(groups, max_weight)}. All of this is about {about}"
     drawn += f" from the population in which {used} will be used"
     fixed = what_varies(groups, weighted=weighted)
-    return f"{drawn}, and their {fixed} do {INDEPENDENT}" if fixed else drawn
+    if not fixed:
+        return drawn
+    return f"{drawn}, and their {fixed} do {INDEPENDENT}"

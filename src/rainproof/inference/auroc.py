@@ -24,7 +24,7 @@ from rainproof.inference.options import bisected
 
 _HALVINGS = 40  # of the distance from the area to 0 or 1, where an end is looked for
 # rows of the rarer outcome at which the variance of the rows counts as much as that of the model
-_TRUST = 20.0
+_ROWS_OF_EQUAL_TRUST = 20.0
 
 
 def auroc(sample: Sample) -> float | None:
@@ -64,7 +64,7 @@ def auroc_interval(
     middle = logit(area)
     half = quantile * math.sqrt(delong.variance) / (area * (1 - area))
     model_variance = _pairs_variance(area, delong.n_without, delong.n_events)
-    trust = units.rarer / (units.rarer + _TRUST)
+    trust = units.rarer / (units.rarer + _ROWS_OF_EQUAL_TRUST)
     scale = (delong.variance / model_variance) ** trust
 
     def is_outside(value: float) -> bool:
@@ -82,9 +82,9 @@ def _interval_if_separated(area: float, units: Units, confidence_level: float) -
     if units.unit is not None:  # two clusters make a pair, whatever their outcomes
         pairs = min(pairs, effective_units(units) / 2)
     end = ((1 - confidence_level) / 2) ** (1 / max(pairs, 1.0))
-    low = end if area == 1.0 else 0.0
-    high = 1.0 if area == 1.0 else 1 - end
-    return Interval(value=area, low=low, high=high, confidence_level=confidence_level)
+    if area == 1.0:
+        return Interval(value=area, low=end, high=1.0, confidence_level=confidence_level)
+    return Interval(value=area, low=0.0, high=1 - end, confidence_level=confidence_level)
 
 
 class _DeLong(NamedTuple):
@@ -103,35 +103,37 @@ def _delong(sample: Sample, units: Units, prob: Floats, area: float) -> _DeLong:
     # at each distinct prediction; ties count as half
     events_above = np.cumsum(positive[::-1])[::-1] - positive / 2
     others_below = np.cumsum(negative) - negative / 2
-    added = np.zeros(len(prob))
+    influence = np.zeros(len(prob))
     variance = 0.0
     unseen = 0.0
-    effective = []
-    for outcome, right_of in ((False, events_above), (True, others_below)):
+    effective_n = []
+    for outcome, on_right_side in ((False, events_above), (True, others_below)):
         counted = (units.event == outcome) & (units.share > 0)
         total = units.share[counted].sum()
         share = units.share[counted] / total
         single = units.single[counted] / total
         place = np.searchsorted(table.prob, prob[counted])
         widening = math.sqrt(inflation(units.effective(outcome=outcome)))
-        deviation = (right_of[place] - area) * widening
+        deviation = (on_right_side[place] - area) * widening
         variance += float((share * single) @ deviation**2)
-        added[counted] = share * deviation
-        effective.append(1 / float(share @ single))
+        influence[counted] = share * deviation
+        effective_n.append(1 / float(share @ single))
         # one more group like the largest, of rows with this outcome, as far off as rows are
         if has_few_clusters(units):
             largest = largest_share(units)
             weight = largest / (largest + float(total))
             unseen += 2 * UNSEEN * weight**2 * float(share @ deviation**2)
     if units.unit is not None:
-        sums = units.sums(added)
+        sums = units.sums(influence)
         variance = float(sums @ sums) + unseen
-    return _DeLong(variance, *effective)
+    return _DeLong(variance, n_without=effective_n[0], n_events=effective_n[1])
 
 
-def _pairs_variance(area: float, n: float, m: float) -> float:
-    """The variance of the area for n and m rows of exponential scores (Hanley and McNeil;
+def _pairs_variance(area: float, n_without: float, n_events: float) -> float:
+    """The variance of the area for so many rows of exponential scores (Hanley and McNeil;
     Newcombe's method 5).
     """
+    mean_n = (n_without + n_events) / 2
     pairs_with_a_common_row = (1 - area) / (2 - area) + area / (1 + area)
-    return area * (1 - area) * (1 + ((n + m) / 2 - 1) * pairs_with_a_common_row) / (n * m)
+    of_pairs = area * (1 - area) * (1 + (mean_n - 1) * pairs_with_a_common_row)
+    return of_pairs / (n_without * n_events)

@@ -104,7 +104,8 @@ class BoundInputs(Frozen):
             square = shares  # which no charge for given outcomes asks for
             effective_n = sample.effective_n
         else:
-            cells = draw_table(sample, m) if cells is None else cells
+            if cells is None:
+                cells = draw_table(sample, m)
             square = _soft_squares(cells, rounded) / total**2
             effective_n = total**2 / float(cells.squares.sum())
         return cls(

@@ -159,7 +159,7 @@ def upper_bound(
         tilt = tilts(effective_n, delta)
         pull = pulls(tilt, n, effective_n)
         priors = PRIORS
-    losses = np.array([charged_loss(float(each)) for each in tilt])
+    losses = np.array([charged_loss(value) for value in tilt.tolist()])
     paid = tilt * losses
     if outcomes is not None:
         return _upper_bound_given_outcomes(outcomes, paid, tilt, delta)
@@ -193,12 +193,12 @@ def _upper_bound_of_paid(
     def evidence(loss: float) -> float:
         """The logarithm of the mixture times delta."""
         power = [-cost - n * math.log1p(-loss * share / n) for cost, share, _ in terms]
-        top = max(power)
+        largest = max(power)  # so that no exponential overflows
         mean = sum(
-            prior * math.exp(exponent - top)
+            prior * math.exp(exponent - largest)
             for exponent, (_, _, prior) in zip(power, terms, strict=True)
         )
-        return top + math.log(mean) + math.log(delta)
+        return largest + math.log(mean) + math.log(delta)
 
     def is_excluded(loss: float) -> bool:
         return evidence(loss) >= 0
@@ -289,10 +289,10 @@ class _OutcomeMixture:
         factor = 1 - np.array([[mean_of_others], [mean_of_events]]) * self.pull
         with np.errstate(divide="ignore"):
             power = self.start - cases @ np.log(factor)
-        top = float(power.max())
-        if top == math.inf:
-            return _MixturePoint(top, slope=math.nan, curvature=math.nan)
-        share = np.exp(power - top)
+        largest = float(power.max())
+        if largest == math.inf:
+            return _MixturePoint(largest, slope=math.nan, curvature=math.nan)
+        share = np.exp(power - largest)
         total = share.sum()
         share /= total
         # The mean of other rows falls by the odds of an event where that of events rises by 1.
@@ -301,4 +301,4 @@ class _OutcomeMixture:
         slope = float(share @ by_tilt)
         squares = by_tilt**2 + (by_outcome**2 / cases[:, None]).sum(axis=0)
         curvature = float(share @ squares) - slope**2
-        return _MixturePoint(top + math.log(float(total)), slope, curvature)
+        return _MixturePoint(largest + math.log(float(total)), slope, curvature)

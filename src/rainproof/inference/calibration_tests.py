@@ -336,7 +336,7 @@ def calibration_test(
         )
     size = check_resamples(n_resamples)
     generator, seed = as_seed(rng, sample)
-    evaluated = {_identity(each): each for each in (*tested, *reported)}
+    evaluated = {_identity(needed): needed for needed in (*tested, *reported)}
     observed, draws = redrawn(sample, list(evaluated.values()), size, generator, progress)
     column_of = {identity: column for column, identity in enumerate(evaluated)}
     results = {}
@@ -383,7 +383,8 @@ def quick_test(
     def draw_measure() -> Floats:
         # the same calibrated forecasters as those of the test: the streams from their beginning
         streams = [np.random.Generator(type(source)(source.seed_seq)) for source in sources]
-        return redrawn(sample, [measure], n_shown, streams)[1][:, 0]
+        _, draws = redrawn(sample, [measure], n_shown, streams)
+        return draws[:, 0]
 
     observed, draws = redrawn(sample, [test], size, streams)
     return _result(
@@ -407,6 +408,7 @@ def _result(
     seed: int | None,
     draw: Callable[[], Floats],
 ) -> CalibrationTest:
+    """The result of one test, with the measure that is shown beside it."""
     return CalibrationTest(
         p_value=p_value,
         statistic=test.name,
@@ -519,5 +521,6 @@ def _identity(statistic: Statistic) -> str | int:
 
 
 def _p_value(observed: float, draws: Floats) -> float:
+    """The rank of the observed value among all, from the largest on, as a share of them."""
     as_large = int((~(draws < observed)).sum())  # NaN is no evidence
     return (1 + as_large) / (len(draws) + 1)

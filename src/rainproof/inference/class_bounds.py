@@ -8,7 +8,7 @@ once".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -152,19 +152,22 @@ class LossBound(NamedTuple):
     worst: int  # the number of the class that has it
 
 
+class _ClassLoss(NamedTuple):
+    """The loss of decisions about one class."""
+
+    on_rows: float
+    charged: Callable[[float], float]  # with the charge for chance, by tilt
+
+
 def loss_bound(sample: Sample, delta: float) -> LossBound:
     """Bound the loss of decisions that act on the probability of any class as it is."""
-    losses = []
 
-    def charged_losses() -> Iterator[Callable[[float], float]]:
+    def losses() -> Iterator[_ClassLoss]:
         for number in range(len(sample.classes)):
             inputs = BoundInputs.as_is(sample.one_class(number))
-            losses.append(inputs.plug_in)
-            yield inputs.charged_loss
+            yield _ClassLoss(inputs.plug_in, inputs.charged_loss)
 
-    bound = _bound_of_largest(charged_losses(), sample, delta)
-    largest = max(losses)
-    return LossBound(bound, largest, losses.index(largest))
+    return _bound_of_largest(losses(), sample, delta)
 
 
 def switch_curves(sample: Sample, new: Floats) -> Iterator[SwitchCurve]:
@@ -183,32 +186,33 @@ def harm_bound(sample: Sample, new: Floats, delta: float) -> tuple[float, float]
     """
     draws = sample.n_draws
     effective_n = min(sample.effective_n, float(draws))
-    losses = []
 
-    def charged_losses() -> Iterator[Callable[[float], float]]:
+    def losses() -> Iterator[_ClassLoss]:
         for curve in switch_curves(sample, new):
-            losses.append(curve.chord().loss)
-            yield partial(bounds.charged_switch, curve, draws, effective_n)
+            charged = partial(bounds.charged_switch, curve, draws, effective_n)
+            yield _ClassLoss(curve.chord().loss, charged)
 
-    bound = _bound_of_largest(charged_losses(), sample, delta)
-    return bound, max(losses)
+    found = _bound_of_largest(losses(), sample, delta)
+    return found.bound, found.plug_in
 
 
-def _bound_of_largest(
-    charged_losses: Iterator[Callable[[float], float]], sample: Sample, delta: float
-) -> float:
-    """The bound at the largest charged loss of several, which are made one after the other to save
-    memory.
+def _bound_of_largest(losses: Iterable[_ClassLoss], sample: Sample, delta: float) -> LossBound:
+    """The bound at the largest charged loss of the classes, which are made one after the other to
+    save memory.
     """
     draws = sample.n_draws
     effective_n = min(sample.effective_n, float(draws))
     tilts = bounds.tilts(effective_n, delta).tolist()
     # The class with the largest loss in the population is fixed, so no union is paid for.
     largest = np.full(len(tilts), -np.inf)
-    for charged_loss in charged_losses:
-        largest = np.maximum(largest, [charged_loss(tilt) for tilt in tilts])
+    plug_ins = []
+    for loss in losses:
+        plug_ins.append(loss.on_rows)
+        largest = np.maximum(largest, [loss.charged(tilt) for tilt in tilts])
     largest_at = dict(zip(tilts, largest.tolist(), strict=True))
-    return bounds.upper_bound(largest_at.__getitem__, draws, effective_n, delta)
+    bound = bounds.upper_bound(largest_at.__getitem__, draws, effective_n, delta)
+    plug_in = max(plug_ins)
+    return LossBound(bound, plug_in, worst=plug_ins.index(plug_in))
 
 
 def mean_at_least(gain: Floats, sample: Sample, delta: float) -> float:

@@ -198,7 +198,9 @@ def compare(
             )
         forecasts = {"y_prob_a": y_prob_a, "y_prob_b": y_prob_b}
         both = with_groups_in_order(as_paired(y_true, forecasts, **columns))
-        a, b = (both[name] for name in both.forecasts)
+        name_of_a, name_of_b = both.forecasts
+        a = both[name_of_a]
+        b = both[name_of_b]
         generator, seed = options.as_seed(rng, both)
     value_a = float(statistic.function(a))
     value_b = float(statistic.function(b))
@@ -215,7 +217,10 @@ def compare(
         level = (1 + confidence_level) / 2
         ends = _ends_by_both(a, b, measure, level, draws, generator, progress)
     else:
-        change = (_together if paired else _apart)(a, b, statistic)
+        if paired:
+            change = _together(a, b, statistic)
+        else:
+            change = _apart(a, b, statistic)
         difference = value_a - value_b
         ends = _ends_by_draws(
             a, b, change, difference, draws, generator, progress, threads=statistic.threads

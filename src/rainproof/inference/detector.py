@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rainproof.core.arrays import Floats
 from rainproof.inference.bets import COUNT, LARGEST_LOG, RangeSums, e_value, log_mean
 
 
@@ -104,8 +105,7 @@ class Detector:
         self._favoring.append(period)
         if self._log_favor < self._log_limit:
             return False
-        bets = [favoring.bets(dependent=self._dependent) for favoring in self._favoring]
-        against = np.sum(bets, axis=0)
+        against = _log_wealth(self._favoring, dependent=self._dependent)
         if float(log_mean(against)) >= self._log_limit:  # wrong in another way, or by less
             self.alarm = _best_fit(self._favoring)
             self._log_favor = 0.0
@@ -115,11 +115,16 @@ class Detector:
         return True
 
 
+def _log_wealth(periods: Sequence[RangeSums], *, dependent: bool) -> Floats:
+    """The logarithm of what each bet makes of 1 in some periods."""
+    return np.asarray(np.sum([period.bets(dependent=dependent) for period in periods], axis=0))
+
+
 def _best_fit(periods: Sequence[RangeSums]) -> int:
     """The number of the bet whose recalibration fits some periods best, as if rows were
     independent.
     """
-    return int(np.sum([period.bets(dependent=False) for period in periods], axis=0).argmax())
+    return int(_log_wealth(periods, dependent=False).argmax())
 
 
 def periods_to_alarm(period: RangeSums, shift: float, alpha: float, most: int) -> int | None:

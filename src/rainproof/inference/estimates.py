@@ -17,7 +17,7 @@ Estimates that take more than a mean are in modules of their own:
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -34,9 +34,10 @@ UNSEEN = 0.5
 _LEAST_FREEDOM = 0.1  # degrees of freedom of Student's law, for a single unit
 _LEAST_LEFT = 1e-12  # of the squares about a mean, relative: less is a single unit, up to rounding
 _LEAST_SQUARES = 1e-24  # of what cases reach, relative: less is 0 up to rounding (1e-12, squared)
-_TINY = 1e-100  # a variance of outcomes, of weights that differ by such a factor
+# a variance of outcomes that is above 0 only because weights differ by such a factor
+_LEAST_OUTCOME_VARIANCE = 1e-100
 _ROUNDING = 1e-9  # of a sum of shares, by which 20 equal clusters may seem to be fewer
-_HARDLY = 1e-6  # below a whole number of clusters, by rounding
+_BELOW_WHOLE = 1e-6  # clusters that a whole number of them may lack by rounding
 # effective clusters with the rarer outcome: of fewer no limit theorem says anything
 FEW_CLUSTERS = 20.0
 
@@ -59,7 +60,9 @@ def skewed_ends(
 def score_ends(
     variance: Any, slope: Any, quantile: Any, shift: Floats | float = 0.0
 ) -> tuple[Any, Any]:
-    """The same for a variance that grows by the slope with the distance (module docstring)."""
+    """The lowest and highest distance from an estimate whose variance grows by the slope with it
+    (module docstring).
+    """
     bend = quantile**2 / 2 * slope
     at_shift = np.maximum(variance + slope * shift, 0.0)
     half = np.sqrt(bend**2 + quantile**2 * at_shift)
@@ -100,7 +103,7 @@ def rarer_in(units: Units) -> str:
     rarer = "rows without the event"
     if units.effective(outcome=True) == units.rarer:
         rarer = "events"
-    clusters = math.floor(units.rarer + _HARDLY)
+    clusters = math.floor(units.rarer + _BELOW_WHOLE)
     noun = "cluster" if clusters == 1 else "clusters"
     return f"{rarer} in only {clusters} effective {noun}"
 
@@ -122,6 +125,7 @@ def student_quantile(units: Units, confidence_level: float) -> float:
 
 
 def _student_quantiles(units: Units, confidence_level: Any) -> Any:
+    """Student's quantile for each of several levels."""
     freedom = max(effective_units(units) - 1, _LEAST_FREEDOM)
     return stdtrit(freedom, (1 + confidence_level) / 2)
 
@@ -148,14 +152,14 @@ def inflated_by_outcome(units: Units, influence: Floats) -> Floats:
     """What cases add, with deviations from the mean of each outcome as large as those of more cases
     would be.
     """
-    inflated = influence.copy()
+    widened = influence.copy()
     for outcome in (False, True):
         has_outcome = units.event == outcome
         share = units.share[has_outcome]
         mean = float(share @ influence[has_outcome] / share.sum())
         factor = math.sqrt(inflation(units.effective(outcome=outcome)))
-        inflated[has_outcome] = mean + (influence[has_outcome] - mean) * factor
-    return inflated
+        widened[has_outcome] = mean + (influence[has_outcome] - mean) * factor
+    return widened
 
 
 def moments(units: Units, influence: Floats, unseen: tuple[float, ...] = ()) -> tuple[float, float]:
@@ -257,12 +261,21 @@ def _correlation(units: Units, rate: Floats) -> float:
     seen = products_of_pairs(cluster, units.share * (units.event - rate)) / others
     possible = products_of_pairs(cluster, units.share * np.sqrt(rate * (1 - rate))) / others
     total = float(possible.sum())
-    return min(max(float(seen.sum()) / total, 0.0), 1.0) if total > 0 else 0.0
+    if not total > 0:
+        return 0.0
+    return min(max(float(seen.sum()) / total, 0.0), 1.0)
 
 
 def products_of_pairs(cluster: Ints, amount: Floats) -> Floats:
     """The sum of the products of the amounts of two cases, over ordered pairs of each cluster."""
     return sums_by(cluster, amount) ** 2 - sums_by(cluster, amount**2)
+
+
+class ModelVariance(NamedTuple):
+    """The least variance that a model of the outcomes lets an estimate have."""
+
+    at_estimate: float
+    slope: float  # what the variance gains where the quantity is larger by 1
 
 
 def interval_by_influence(
@@ -273,15 +286,14 @@ def interval_by_influence(
     confidence_level: float,
     *,
     symmetric: bool = False,
-    model: tuple[float, float] | None = None,
+    model: ModelVariance | None = None,
     event: EventGain | None = None,
 ) -> Interval:
     """The interval of an estimate, from what each case adds to it, and could add.
 
     With `symmetric`, and where cases depend on each other, it has all values that are in the skewed
-    interval or in the symmetric one. A `model` has the least variance at the estimate, and what it
-    gains where the quantity is larger by 1. With the gain by an `event` it allows for clusters that
-    lack an outcome by chance.
+    interval or in the symmetric one. With a `model` it has also those of an interval with the least
+    variance. With the gain by an `event` it allows for clusters that lack an outcome by chance.
     """
     second, third = moments(units, influence, unseen)
 
@@ -291,9 +303,9 @@ def interval_by_influence(
         )
         if model is None:
             return low, high
-        variance, slope = model
-        ends_of_model = score_ends(variance, slope, _student_quantiles(units, level), shift)
-        return np.minimum(low, ends_of_model[0]), np.maximum(high, ends_of_model[1])
+        quantile = _student_quantiles(units, level)
+        low_of_model, high_of_model = score_ends(model.at_estimate, model.slope, quantile, shift)
+        return np.minimum(low, low_of_model), np.maximum(high, high_of_model)
 
     low, high = ends(confidence_level, 0.0)
     if event is not None and may_lack_outcomes(units):
@@ -410,7 +422,7 @@ def prediction_less_outcome(units: Units, prob: Floats, confidence_level: float)
         influence,
         unseen,
         confidence_level,
-        model=(variance, slope),
+        model=ModelVariance(variance, slope),
         event=EventGain(prob, -1.0),
     )
     return found.within(-1.0, 1.0)
@@ -419,10 +431,13 @@ def prediction_less_outcome(units: Units, prob: Floats, confidence_level: float)
 def _moved_by(units: Units, prob: Floats, change: float) -> Floats:
     """The predictions, all nearer to 0 or all nearer to 1, so that their mean changes by this."""
     value = float(units.share @ prob)
+    factor = 1.0  # where all are at that end already
     if change <= 0:
-        factor = max(value + change, 0.0) / value if value > 0 else 1.0
+        if value > 0:
+            factor = max(value + change, 0.0) / value
         return prob * factor
-    factor = max(1 - value - change, 0.0) / (1 - value) if value < 1 else 1.0
+    if value < 1:
+        factor = max(1 - value - change, 0.0) / (1 - value)
     return 1 - (1 - prob) * factor
 
 
@@ -484,7 +499,7 @@ def brier(units: Units, prob: Floats, confidence_level: float) -> tuple[Interval
     score = mean_interval(units, (event - prob) ** 2, 0.0, 1.0, confidence_level)
     rate = float(units.share @ event)
     score_of_rate = float(units.share @ (event - rate) ** 2)
-    if units.one_outcome or score_of_rate < _TINY:
+    if units.one_outcome or score_of_rate < _LEAST_OUTCOME_VARIANCE:
         return score, None
     ratio = score.value / score_of_rate
     added = []

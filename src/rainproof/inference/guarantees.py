@@ -238,9 +238,8 @@ class Guarantee(Result):
 _ANYTIME_GRIDS = (8, 32, 128, 512)
 _COARSEST_GRID = 4
 _LEAST_FINE_GRID = 8  # the finest of the default grids is at least this
-_LEAST_EFFECTIVE_N = (
-    1e-300  # of rows far below the stated largest weight, whose square may underflow
-)
+# of rows far below the stated largest weight, whose square may underflow
+_LEAST_EFFECTIVE_N = 1e-300
 
 
 def guarantee(
@@ -432,30 +431,31 @@ def guarantee(
         grids = _grids(sample, grid, size, anytime=anytime)
     delta = (1 - confidence_level) / max(len(grids), 1)  # all grids at once, by Bonferroni
     by_scenario = []
-    for scenario in sample.scenarios():  # of a range of base rates, the larger bound at its ends
-        if given_outcomes(scenario) is not None:
-            effective_n = scenario.effective_n
+    # of a range of base rates, the larger bound at its ends
+    scenarios = sample.scenarios()
+    effective_by_scenario = [effective_n]
+    if sample.design.strata is not None:
+        effective_by_scenario = [scenario.effective_n for scenario in scenarios]
+    for scenario, effective_n in zip(scenarios, effective_by_scenario, strict=True):
         inputs = _bound_inputs(scenario, grids, effective_n, within)
-        plug_ins = [each.plug_in for each in inputs]
-        simple = [hoeffding(plug_in, effective_n, delta) for plug_in in plug_ins]
-        bounds = simple
+        plug_ins = [of_grid.plug_in for of_grid in inputs]
+        by_hoeffding = [hoeffding(plug_in, effective_n, delta) for plug_in in plug_ins]
+        bounds = by_hoeffding
         if method == "adaptive":
-            bounds = [loss_at_most(each, delta, equal_draws) for each in inputs]
-        by_scenario.append([plug_ins, simple, bounds])
-    largest_plug_ins, largest_simple, largest_bounds = np.max(by_scenario, axis=0)
+            bounds = [loss_at_most(of_grid, delta, equal_draws) for of_grid in inputs]
+        by_scenario.append([plug_ins, by_hoeffding, bounds])
+    largest_plug_ins, largest_by_hoeffding, largest_bounds = np.max(by_scenario, axis=0)
     best = int(largest_bounds.argmin())
     notes = list[str]()
     if largest_bounds[best] >= 1:
         notes.append(_too_few(sample))
         warnings.warn(FewRowsWarning(notes[0]), stacklevel=2)
-    if given_outcomes(sample) is not None:
-        effective_n = min(scenario.effective_n for scenario in sample.scenarios())
     return Guarantee(
         response=response,
         grid=grids[best] if grids else sample.grid,
         bound=float(largest_bounds[best]),
         plug_in=float(largest_plug_ins[best]),
-        hoeffding=float(largest_simple.min()),
+        hoeffding=float(largest_by_hoeffding.min()),
         method=method,
         anytime=anytime,
         confidence_level=float(confidence_level),
@@ -463,7 +463,7 @@ def guarantee(
         groups=sample.groups,
         max_weight=max_weight,
         threshold_range=within,
-        effective_n=effective_n,
+        effective_n=min(effective_by_scenario),
         base_rate=sample.base_rate,
         grids=np.array(grids, np.int64),
         bounds=largest_bounds[: len(grids)],

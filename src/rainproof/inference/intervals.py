@@ -50,10 +50,9 @@ _SPACING = 1.5  # power of a population's place in the path: they are closer nea
 # samples of the farthest population that must all have more than was observed; it is then doubled
 _PILOTS = 12
 _FARTHEST = 2.0**12  # step of the path at which doubling ends
-# rows or groups: with fewer nothing is claimed, or a warning is given
-_FEWEST_UNITS = 10
-_FEW_UNITS = 30
-_FEW_EVENTS = 20  # or non-events, with which a warning is given
+_FEWEST_UNITS = 10  # rows or groups; with fewer nothing is claimed
+_FEW_UNITS = 30  # rows or groups; with fewer a warning is given
+_FEW_EVENTS = 20  # or non-events; with fewer a warning is given
 
 
 Ends = Callable[[float], tuple[float, float]]
@@ -126,7 +125,7 @@ def _inversion(resampling: Resampling) -> Estimated:
     was observed.
     """
     path = PopulationPath(resampling.sample, resampling.atoms, resampling.statistic)
-    (pilot,) = resampling.rng.spawn(1)
+    pilot = resampling.rng.spawn(1)[0]
     farthest = 1.0
     while farthest < _FARTHEST:
         draw = path.sampler(farthest)
@@ -177,7 +176,8 @@ def where_observed(
         return float(values[-1])
     below = above - 1
     fraction = (observed - quantiles[below]) / (quantiles[above] - quantiles[below])
-    # it lies at one of the two: the end could be anywhere between them, so it is the outer one
+    # It is the quantile of one of the two: the end could be anywhere between them, so it is the
+    # outer one, that is the other population.
     if fraction in (0.0, 1.0):
         fraction = 1.0 - fraction
     return float(values[below] + fraction * (values[above] - values[below]))
@@ -441,10 +441,13 @@ def _doubts(sample: Sample, atoms: Resampler, statistic: Statistic) -> list[FewR
     """Reasons why the interval can be far from its level."""
     notes = list[str]()
     unit = "row" if atoms.group is None else "group"
-    units = f"1 {unit} is" if atoms.units == 1 else f"{atoms.units} {unit}s are"
+    units = f"{atoms.units} {unit}s are"
+    if atoms.units == 1:
+        units = f"1 {unit} is"
     events = int(atoms.events.sum())
-    rarer = "events" if events <= atoms.n - events else "non-events"
-    n_rarer = min(events, atoms.n - events)
+    non_events = atoms.n - events
+    n_rarer = min(events, non_events)
+    rarer = "events" if events <= non_events else "non-events"
     if atoms.units < _FEWEST_UNITS:
         notes.append(f"{units} too few to resample: the interval is the whole range of the measure")
     elif has_few_clusters(sample.units):

@@ -59,8 +59,8 @@ def calibration_intercept(units: Units, prob: Floats, confidence_level: float) -
     high = _intercept_at_end(units, log_odds, fit, event, confidence_level, upper=True)
     return Interval(
         value=float(fit.coefficients[0]),
-        low=-math.inf if low is None else low,
-        high=math.inf if high is None else high,
+        low=low,
+        high=high,
         confidence_level=confidence_level,
     )
 
@@ -73,12 +73,11 @@ def _intercept_at_end(
     confidence_level: float,
     *,
     upper: bool,
-) -> float | None:
-    """The intercept at which the mean prediction is an end of the event rate; None if there is
-    none.
-    """
+) -> float:
+    """The intercept at which the mean prediction is an end of the event rate, or infinite."""
+    unreached = math.inf if upper else -math.inf
     ones = np.ones((1, len(log_odds)))
-    observed = float(units.share @ units.event.astype(np.float64))
+    observed = float(units.share @ units.event)
     for _ in range(_PASSES):
         influence, unseen = influence_by_outcome(units, -fit.rate, 1 - fit.rate)
         interval = interval_by_influence(
@@ -86,10 +85,10 @@ def _intercept_at_end(
         )
         end = interval.high if upper else interval.low
         if not 0 < end < 1:
-            return None
+            return unreached
         moved = _fit(units, ones, log_odds, end, fit.coefficients)
         if moved is None:
-            return None
+            return unreached
         fit = moved
     return float(fit.coefficients[0])
 
@@ -176,7 +175,7 @@ def _variance_of_first(units: Units, columns: Floats, rate: Floats) -> float:
     pull = inverse @ columns  # of each case on the coefficients, by its residual
     leverage = units.single * rate * (1 - rate) * (columns * pull).sum(axis=0)
     if units.unit is not None:  # a cluster is left out as a whole
-        leverage = np.bincount(units.unit, leverage)[units.unit]
+        leverage = units.sums(leverage)[units.unit]
     left = 1 - np.minimum(leverage, _MOST_LEVERAGE)
     influence = pull[0] * (units.event - rate) / left
     unseen: tuple[float, ...] = ()
@@ -185,9 +184,8 @@ def _variance_of_first(units: Units, columns: Floats, rate: Floats) -> float:
     by_residuals = moments(units, influence, unseen)[0]
     if units.clustered:
         return max(by_residuals, model_variance(units, rate, pull[0]))
-    if (
-        units.design.strata is not None
-    ):  # where weights depend on the outcomes, residuals alone tell
+    if units.design.strata is not None:
+        # where weights depend on the outcomes, residuals alone tell
         return max(by_residuals, 0.0)
     score_variance = _curvature(columns, units.share * units.single, rate)
     return max(by_residuals, float((inverse @ score_variance @ inverse)[0, 0]))
