@@ -115,15 +115,12 @@ class _ClassConsumer(BatchConsumer):
         is_unknown = occurred < 0
         if is_unknown.any():
             first = int(is_unknown.argmax())
-            error = unknown_label(
-                labels[codes[first]],
-                first,
-                int(is_unknown.sum()),
-                len(self._columns),
-                0 in numbers and not self._are_named,
-                names,
+            count = int(is_unknown.sum())
+            classes = len(self._columns)
+            are_numbered = 0 in numbers and not self._are_named
+            errors.append(
+                unknown_label(labels[codes[first]], first, count, classes, are_numbered, names)
             )
-            errors.append(error)
         return occurred, errors
 
     def _numbers_by_label(self, arrow_type: pa.DataType) -> Mapping[Any, int]:

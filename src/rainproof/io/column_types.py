@@ -49,7 +49,8 @@ _PRECISIONS = {  # by the names of Arrow
     "halffloat": "numbers of half precision",
 }
 
-_EXACT_INTEGERS = 1 << 53  # a double has all integers below this
+MAX_EXACT_INTEGER = 1 << 53
+"""A double has all integers up to this one: its significand has 53 bits (IEEE 754)."""
 
 
 def is_text(arrow_type: pa.DataType) -> bool:
@@ -132,7 +133,7 @@ def as_text(value: Any) -> str | None:
     if isinstance(value, datetime):
         is_day = value.time() == time() and value.tzinfo is None
         return str(value.date()) if is_day else str(value)
-    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT_INTEGERS:
+    if isinstance(value, float) and value.is_integer() and abs(value) < MAX_EXACT_INTEGER:
         return str(int(value))
     if isinstance(value, date | time | timedelta | Decimal):
         return str(value)
@@ -146,7 +147,7 @@ def as_integers(values: list[Any]) -> list[Any]:
             continue
         if not isinstance(value, float) or not value.is_integer():
             return values
-        if abs(value) >= _EXACT_INTEGERS:
+        if abs(value) >= MAX_EXACT_INTEGER:
             return values
     return [None if value is None else int(value) for value in values]
 

@@ -19,6 +19,7 @@ from rainproof.errors import InputError
 from rainproof.io.arrow_arrays import Array, as_arrow
 from rainproof.io.batches import BatchConsumer
 from rainproof.io.column_spec import ColumnSpec
+from rainproof.io.column_types import MAX_EXACT_INTEGER
 from rainproof.io.label_columns import EventColumn, segment_numbers
 from rainproof.io.number_columns import (
     NumberColumn,
@@ -39,7 +40,6 @@ from rainproof.io.violations import (
 )
 
 TRIALS_PER_PIECE = 1 << 20  # rows that are made of trials at a time
-_MAX_TRIALS = 1 << 53  # of a row: doubles have all whole numbers up to here
 
 
 class RowsRead(NamedTuple):
@@ -171,7 +171,7 @@ class RowCompressor(BatchConsumer):
     def _count_violations(self, events: Array, trials: Array, names: ColumnNames) -> Violations:
         """Yield the error for numbers of events that are not whole, or above those of trials."""
         are_whole = (np.floor(events) == events) & (np.floor(trials) == trials)
-        are_in_range = (events >= 0) & (events <= trials) & (trials < _MAX_TRIALS)
+        are_in_range = (events >= 0) & (events <= trials) & (trials < MAX_EXACT_INTEGER)
         is_good = are_whole & are_in_range
         if is_good.all():
             return

@@ -73,8 +73,8 @@ def _computed_sums(frame: Any, spec: ColumnSpec, m: int) -> PartialSums:
     while len(parts) > 1:
         starts = range(0, len(parts), _PARTS_MERGED)
         parts = [merge(parts[start : start + _PARTS_MERGED]) for start in starts]
-    (sums,) = compute(*parts)  # type: ignore[no-untyped-call]
-    return PartialSums(*sums)
+    computed: tuple[PartialSums, ...] = compute(*parts)  # type: ignore[no-untyped-call]
+    return computed[0]
 
 
 def compress_partition(frame: Any, spec: ColumnSpec, m: int) -> PartialSums:

@@ -14,8 +14,9 @@ from rainproof.core.conversion import is_built_in_number
 from rainproof.errors import InputError
 from rainproof.io.conditions import Condition, translate
 
-_SINGLE_INTEGERS = 1 << 24  # single precision has all integers up to here
-_DOUBLE_INTEGERS = 1 << 53  # double precision has all up to here; larger ones are compared exactly
+# Each precision has all integers up to these: their significands have 24 and 53 bits (IEEE 754).
+_MAX_EXACT_IN_SINGLE = 1 << 24
+_MAX_EXACT_IN_DOUBLE = 1 << 53
 
 
 def _doubled(text: str) -> str:
@@ -164,8 +165,9 @@ class Dialect:
         if not self.has_single or not is_built_in_number(value):
             return self.literal(value)
         if isinstance(value, int):
-            is_exact_in_single = abs(value) <= _SINGLE_INTEGERS
-            if is_exact_in_single or abs(value) >= _DOUBLE_INTEGERS:
+            is_exact_in_single = abs(value) <= _MAX_EXACT_IN_SINGLE
+            # Integers that a double may not have are compared exactly.
+            if is_exact_in_single or abs(value) >= _MAX_EXACT_IN_DOUBLE:
                 return repr(value)
         number = repr(float(value))
         with_exponent = number if "e" in number else f"{number}e0"
@@ -174,7 +176,7 @@ class Dialect:
 
 def _is_large_double(value: Any) -> bool:
     """Whether a number is a double near which integers are rounded to doubles."""
-    return isinstance(value, float) and abs(value) >= _DOUBLE_INTEGERS
+    return isinstance(value, float) and abs(value) >= _MAX_EXACT_IN_DOUBLE
 
 
 _ANSI = Dialect(name="ansi", text=_common)

@@ -1,4 +1,4 @@
-"""Frames of PySpark, which run the statement of `rainproof.io.sql` where their rows are."""
+"""Frames of PySpark: the statement of `rainproof.io.sql_statement` is run where their rows are."""
 
 from __future__ import annotations
 
