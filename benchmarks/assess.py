@@ -214,8 +214,9 @@ def _targets(times: Times, names: Sequence[str]) -> Table:
         met = found >= goal if name.startswith("scikit") else found <= goal
         body.append([name, figures(goal), figures(found), "yes" if met else "no"])
     note = (
-        "All at 1e5 rows unless said. The loop should be slower by the goal, the others at most the goal. The first "
-        "line of the bootstrap counts what is done once, as sorting the rows; the second does not."
+        "All at 1e5 rows unless said. The loop should be slower by the goal, the others at most "
+        "the goal. The first line of the bootstrap counts what is done once, as sorting the "
+        "rows; the second does not."
     )
     return Table("Targets", note, ["job", "goal", "measured", "met"], body)
 
@@ -226,10 +227,11 @@ def _all(times: Times) -> Table:
         for name, (wall, cpu) in times.items()
     ]
     note = (
-        f"Milliseconds. A bootstrap has {BOOTSTRAP.draws} draws, that around scikit-learn {LOOP.draws}. Lines with the "
-        f"name of a measure are `calibration_test` with {_TEST_DRAWS} draws. `segments` tests {_SEGMENTS:,} "
-        f"segments of {_SEGMENT_ROWS} rows. `report` is another process of an installed rainproof, "
-        "whose processor time is not seen."
+        f"Milliseconds. A bootstrap has {BOOTSTRAP.draws} draws, that around scikit-learn "
+        f"{LOOP.draws}. Lines with the name of a measure are `calibration_test` with "
+        f"{_TEST_DRAWS} draws. `segments` tests {_SEGMENTS:,} segments of {_SEGMENT_ROWS} rows. "
+        "`report` is another process of an installed rainproof, whose processor time is not "
+        "seen."
     )
     return Table("Times", note, ["", "wall", "processor", "before"], rows)
 
@@ -248,7 +250,10 @@ def profile(data: Data) -> Table:
         for name, took in sorted(found.items(), key=lambda x: -x[1])
     ]
     took = f"{figures(total * 1e3)} ms"
-    note = f"One `assess` of {size(len(data))} rows under a profiler, {took}; parts within parts count twice."
+    note = (
+        f"One `assess` of {size(len(data))} rows under a profiler, {took}; parts within parts "
+        "count twice."
+    )
     return Table(
         "Where the time of `assess` goes", note, ["function", "milliseconds", "share"], rows
     )

@@ -63,7 +63,10 @@ def main() -> None:
             best[one.name] = min(best[one.name], _seconds(partial(one.call, data)))
     first = best[DCURVES.name]
     rows = [[name, figures(1e3 * took), figures(first / took)] for name, took in best.items()]
-    about = f"Processor time, minima over rounds in which each runs once, in one process. Goal: {GOAL:g} times faster."
+    about = (
+        "Processor time, minima over rounds in which each runs once, in one process. Goal: "
+        f"{GOAL:g} times faster."
+    )
     table = Table(
         f"{len(THRESHOLDS)} thresholds, n = {size(SIZE)}", about, ["", "ms", "times faster"], rows
     )

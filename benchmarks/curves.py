@@ -83,13 +83,16 @@ def tables(sizes: Sequence[int] = SIZES) -> list[Table]:
         _say(f"cost curves, n = {size(n)}")
         seconds[n] = _times(Input.of(n))
         memory[n] = _memory(n)
-    most = f"More than {size(_MOST_ROWS)} rows are compressed to 65,536 cells beforehand, chunk by chunk"
+    most = (
+        f"More than {size(_MOST_ROWS)} rows are compressed to 65,536 cells "
+        "beforehand, chunk by chunk"
+    )
     return [
         _by_size("Cost by number of rows", f"Milliseconds. {most}: the first line.", seconds, 1e-3),
         _by_size(
             "Peak memory by number of rows",
-            f"MB (10^6 bytes) at the peak of one call, beyond rows or sample; the last line is all that the process "
-            f"has, with Python, the imports and the rows. {most}.",
+            "MB (10^6 bytes) at the peak of one call, beyond rows or sample; the last line is "
+            f"all that the process has, with Python, the imports and the rows. {most}.",
             memory,
             1e6,
         ),
@@ -171,7 +174,10 @@ def _installation() -> Table:
         ["installed, MB: NumPy and SciPy", figures(theirs / 1e6), figures(1.0)],
         ["installed, MB: rainproof", figures(ours / 1e6), figures(ours / theirs)],
     ]
-    note = "Processor time of an import in a new process, beyond that of Python alone. Sizes are without bytecode."
+    note = (
+        "Processor time of an import in a new process, beyond that of Python alone. Sizes are "
+        "without bytecode."
+    )
     return Table("Import time and installed size", note, ["", "", "ratio"], rows)
 
 

@@ -28,7 +28,9 @@ def _all(data: Data) -> Any:
 
 
 def _lipschitz_program(data: Data) -> Any:
-    """smCE as most would write it: a sparse linear program with a rule for each pair of neighbours."""
+    """smCE as most would write it: a sparse linear program with a rule for each pair of
+    neighbours.
+    """
     from scipy import sparse
     from scipy.optimize import linprog
 

@@ -204,8 +204,8 @@ class Results:
             for name, t in self.resampling.items()
         ]
         note = (
-            f"Milliseconds per redrawn sample at n = {size(RESAMPLED)}, a calibrated forecaster. Targets: the loop at "
-            "least 30 times and the library at least 100 times rainproof's."
+            f"Milliseconds per redrawn sample at n = {size(RESAMPLED)}, a calibrated forecaster. "
+            "Targets: the loop at least 30 times and the library at least 100 times rainproof's."
         )
         return Table("Resampling", note, ["", "ms", "times the test", "times the bootstrap"], rows)
 
@@ -223,7 +223,8 @@ class Results:
         head = ["target", "miscalibrated", "met", "calibrated", "met"]
         return Table(
             "Targets",
-            f"At n = {size(TARGET_SIZE)}: the measured ratio (or MB), and whether it meets the target.",
+            f"At n = {size(TARGET_SIZE)}: the measured ratio (or MB), and whether it meets the "
+            "target.",
             head,
             rows,
         )
@@ -234,7 +235,10 @@ class Results:
             [name, *(_text(over(memory.get(name, "-"), 1e6)) for memory in (one, two))]
             for name in one
         ]
-        note = f"MB (10^6 bytes) at n = {size(self.middle)}, at the peak of one call, beyond the inputs."
+        note = (
+            f"MB (10^6 bytes) at n = {size(self.middle)}, at the peak of one call, "
+            "beyond the inputs."
+        )
         return Table("Peak extra memory", note, ["", "miscalibrated", "calibrated"], rows)
 
     def _types(self) -> Table:
@@ -246,7 +250,10 @@ class Results:
             ]
             for name, times in self.types.items()
         ]
-        note = f"rainproof SCDL, milliseconds at n = {size(self.middle)}; the floor is the sums of the same arrays."
+        note = (
+            f"rainproof SCDL, milliseconds at n = {size(self.middle)}; the floor is the sums of "
+            "the same arrays."
+        )
         head = [
             "y, p",
             "floor",

@@ -1,4 +1,6 @@
-"""``python -m benchmarks.scan``: time and memory of scanning many rows, compared with reading them."""
+"""``python -m benchmarks.scan``: time and memory of scanning many rows, compared with reading
+them.
+"""
 
 from __future__ import annotations
 
@@ -198,7 +200,10 @@ def _table(title: str, found: dict[str, list[float]]) -> str:
         )
         for name, figure in found.items()
     ]
-    head = "| what | wall time (ratio to the first) | processor time (ratio) | peak memory |\n|---|---:|---:|---:|\n"
+    head = (
+        "| what | wall time (ratio to the first) | processor time (ratio) | peak memory "
+        "|\n|---|---:|---:|---:|\n"
+    )
     return f"## {title}\n\n{head}" + "".join(f"| {' | '.join(row)} |\n" for row in rows).rstrip(
         "\n"
     )

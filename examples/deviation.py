@@ -37,7 +37,9 @@ def deviations(size: int) -> tuple[float, float, np.ndarray]:
 
 
 def main(path: Path) -> None:
-    """Write a line per size: the loss, its bound, and how far single roundings are above the loss."""
+    """Write a line per size: the loss, its bound, and how far single roundings are above the
+    loss.
+    """
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(

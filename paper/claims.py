@@ -192,16 +192,18 @@ KNOWN_SLIPS = {("Lemma 8.2", "how many T fail")}
 
 _MUTANT_EFFORT = 20
 _WORDS = (
-    "One row for each quantity that a numbered statement bounds. Where the paper writes O(.) or Omega(.), the limit is "
-    "an explicit constant that we derived from its proof (see the page on derivations); a few constants stay open and "
-    "have no limit. 'Observed' is the largest value found (where said, the smallest), by a local search from random "
-    "distributions and from those that are tight in theory, or by simulation. A search cannot prove a statement; a "
-    "counterexample would disprove it. Slips in the text are noted; none affects a result, except that Lemma 8.2 does "
-    "not hold for T = 2 and T = 4 as stated.",
-    "The second table is about the checks themselves: every check was run again on wrong measures (scaled, "
-    "square-rooted, or replaced by another measure; one at a time). 'Fails for' lists those for which the statement "
-    "did not hold: what the check can notice. 'Holds for' lists the others of the measures in the statement. Scaling "
-    "is not noticed where the statement leaves a constant open, and need not be where its constant is not attained. "
+    "One row for each quantity that a numbered statement bounds. Where the paper writes O(.) or "
+    "Omega(.), the limit is an explicit constant that we derived from its proof (see the page "
+    "on derivations); a few constants stay open and have no limit. 'Observed' is the largest "
+    "value found (where said, the smallest), by a local search from random distributions and "
+    "from those that are tight in theory, or by simulation. A search cannot prove a statement; "
+    "a counterexample would disprove it. Slips in the text are noted; none affects a result, "
+    "except that Lemma 8.2 does not hold for T = 2 and T = 4 as stated.",
+    "The second table is about the checks themselves: every check was run again on wrong "
+    "measures (scaled, square-rooted, or replaced by another measure; one at a time). 'Fails "
+    "for' lists those for which the statement did not hold: what the check can notice. 'Holds "
+    "for' lists the others of the measures in the statement. Scaling is not noticed where the "
+    "statement leaves a constant open, and need not be where its constant is not attained. "
     "'Tightest' is the largest share of a limit that was observed: 1 is attained.",
 )
 
@@ -328,7 +330,10 @@ def claims(runner: Runner, *, repeats: int, seed: int, only: Sequence[str] = ())
     found = runner("claims", chunks)
     rows = [row for one in found for row in one["rows"]]
     held = sum(bool(row["held"]) for row in rows)
-    title = f"{held} of {len(rows)} quantities stayed within what the paper says ({len(names)} statements)"
+    title = (
+        f"{held} of {len(rows)} quantities stayed within what the paper says ({len(names)} "
+        "statements)"
+    )
     return PartResult(
         name="claims",
         title="Claims: every numbered statement, checked",

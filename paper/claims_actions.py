@@ -51,8 +51,8 @@ def _lemma_4_1(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
 @claim(
     "Theorem 4.2",
     "sup_Z SR_Z(r* o tau_m, D) = CDL(D_m) <= 2 SCDL_m + 2/m <= 2 SCDL + 2/m, if SCDL < 2/m.",
-    "the first inequality needs no assumption on m; slip: where m* is infinite, SCDL_m* in the proof is not defined "
-    "(all SCDL_m are 0 there, so nothing is lost)",
+    "the first inequality needs no assumption on m; slip: where m* is infinite, SCDL_m* in the "
+    "proof is not defined (all SCDL_m are 0 there, so nothing is lost)",
 )
 def _theorem_4_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     def second(dist: Distribution) -> float:
@@ -108,8 +108,8 @@ def _theorem_4_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Fi
 @claim(
     "Lemma 4.3",
     "CDL <= 2 SCDL_m + 2/m for predictions on the grid 1/m.",
-    "slips in the proof: both sums over j <= i must start at j = 0, not 1; the display to be shown has p >= mu where "
-    "p > mu is meant",
+    "slips in the proof: both sums over j <= i must start at j = 0, not 1; the display to be "
+    "shown has p >= mu where p > mu is meant",
 )
 def _lemma_4_3(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     def tight(dist: Distribution) -> float:
@@ -139,10 +139,10 @@ def _lemma_4_3(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
 
 @claim(
     "Theorem 4.4",
-    "With each row rounded at random, with probability 1 - delta: CDL(D') <= 2 SCDL + 2/m + O(sqrt(log(1/delta)/T) "
-    "log m).",
-    "slips: 'round p_i' should be p_t; where m* is infinite, SCDL_m* in the proof is not defined. The limit is the "
-    "derived one",
+    "With each row rounded at random, with probability 1 - delta: CDL(D') <= 2 SCDL + 2/m + "
+    "O(sqrt(log(1/delta)/T) log m).",
+    "slips: 'round p_i' should be p_t; where m* is infinite, SCDL_m* in the proof is not "
+    "defined. The limit is the derived one",
 )
 def _theorem_4_4(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     """Use rows for which Lemma 4.3 is tight: SCDL = SCDL_m, and CDL(D_m) = 2 SCDL_m + 2/m."""
@@ -215,10 +215,10 @@ def least_sure_regret(rows: int) -> float:
 
 @claim(
     "Lemma 8.2",
-    "T fair coins forecast at 1/2: every response has swap regret Omega(T^-1/2) with probability at least 1/3, for "
-    "every T.",
-    "slip: fails for T = 2 and T = 4, where always predicting 1 has regret with probability 1/4 and 5/16 only; true "
-    "for all other T",
+    "T fair coins forecast at 1/2: every response has swap regret Omega(T^-1/2) with "
+    "probability at least 1/3, for every T.",
+    "slip: fails for T = 2 and T = 4, where always predicting 1 has regret with probability 1/4 "
+    "and 5/16 only; true for all other T",
 )
 def _lemma_8_2(_rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     sizes = range(1, min(_COINS, max(30, effort // 2)) + 1)
@@ -308,7 +308,8 @@ def _theorem_8_1(_rng: np.random.Generator, effort: int, on: Measures) -> list[F
 
 @claim(
     "Theorem A.1",
-    "Two distributions with smCE = eps, and a task in which every response has regret Omega(sqrt(eps)) on one of them.",
+    "Two distributions with smCE = eps, and a task in which every response has regret "
+    "Omega(sqrt(eps)) on one of them.",
     "c = 1 makes both smCE exactly eps",
 )
 def _theorem_a_1(_rng: np.random.Generator, _effort: int, on: Measures) -> list[Finding]:
@@ -349,9 +350,11 @@ def squared_regret(dist: Distribution) -> float:
 
 @claim(
     "Theorem B.1",
-    "For every response there is a distribution with cutoff error eps and squared-loss swap regret Omega(eps^(2/3)).",
-    "the theorem asks eps < 1e-100, of which nothing can be built (1e33 points); the construction is run at larger "
-    "eps. Slips: phi takes the value 0 too; phi(a^2) should be phi(a)^2; the last line has the expectation of a number",
+    "For every response there is a distribution with cutoff error eps and squared-loss swap "
+    "regret Omega(eps^(2/3)).",
+    "the theorem asks eps < 1e-100, of which nothing can be built (1e33 points); the "
+    "construction is run at larger eps. Slips: phi takes the value 0 too; phi(a^2) should be "
+    "phi(a)^2; the last line has the expectation of a number",
 )
 def _theorem_b_1(_rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     off, least, where = 0.0, math.inf, ""
@@ -390,7 +393,8 @@ def _point_regret(k: int, soft: bool, eps: float) -> float:
 
 @claim(
     "Lemma B.2",
-    "SR = E[(a - E[y|a])^2] for the squared loss, and SR E[phi(a)^2] >= E[(y - a) phi(a)]^2 for every phi.",
+    "SR = E[(a - E[y|a])^2] for the squared loss, and SR E[phi(a)^2] >= E[(y - a) phi(a)]^2 for "
+    "every phi.",
 )
 def _lemma_b_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     off, largest = 0.0, 0.0

@@ -71,7 +71,8 @@ def _list(values: Floats) -> str:
 
 @claim(
     "Example 1",
-    "A calibrated forecast of 20% and 80%: guessing rain above 50% earns 0.8, and no swap earns more.",
+    "A calibrated forecast of 20% and 80%: guessing rain above 50% earns 0.8, and no swap earns "
+    "more.",
 )
 def _example_1(_rng: np.random.Generator, _effort: int, on: Measures) -> list[Finding]:
     dist, task = umbrella(), DecisionTask.from_payoffs([[1, 0], [0, 1]])
@@ -85,7 +86,8 @@ def _example_1(_rng: np.random.Generator, _effort: int, on: Measures) -> list[Fi
 
 @claim(
     "Example 2",
-    "p uniform on [1/3, 2/3], y ~ Ber(p): on any T rows the squared-loss task has swap regret >= 1/9, and so CDL.",
+    "p uniform on [1/3, 2/3], y ~ Ber(p): on any T rows the squared-loss task has swap regret "
+    ">= 1/9, and so CDL.",
 )
 def _example_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     least_regret = least_loss = math.inf
@@ -105,7 +107,8 @@ def _example_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
 
 @claim(
     "Claim 1.1",
-    "No measure is both actionable for the best response and asymptotically testable for calibrated distributions.",
+    "No measure is both actionable for the best response and asymptotically testable for "
+    "calibrated distributions.",
 )
 def _claim_1_1(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     """CDL is the smallest measure that is actionable for the best response; its mean must not
@@ -137,7 +140,8 @@ def _binned(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding
 
 @claim(
     "Section 1.5 (hard-binned)",
-    "With predictions rounded down SCDL stays actionable, CDL(D_m) <= 2 SCDL_m + 2/m, but is not continuous.",
+    "With predictions rounded down SCDL stays actionable, CDL(D_m) <= 2 SCDL_m + 2/m, but is "
+    "not continuous.",
     "the paragraph 'Actionability of SCDL' of the technical overview",
 )
 def _hard_binned(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
@@ -254,7 +258,8 @@ def _lemma_3_1(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
 @claim(
     "Lemma 3.2",
     "SCDL_m <= SCDL_2m for every positive integer m.",
-    "slip: the proof's last step uses SCFDL_{2m,2i+1}, which for i = m has no bin; that term is 0, so nothing is lost",
+    "slip: the proof's last step uses SCFDL_{2m,2i+1}, which for i = m has no bin; that term is "
+    "0, so nothing is lost",
 )
 def _lemma_3_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     def objective(dist: Distribution) -> float:
@@ -312,8 +317,9 @@ def _lemma_3_3(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
 @claim(
     "Lemma 3.4",
     "SCDL_m <= CDL for every m, and so SCDL <= CDL.",
-    "slip: in the proof beta(p) = 1 for p <= i/m (the text has (i-1)/m, which leaves p in ((i-1)/m, i/m] out); the "
-    "overview cites this lemma for the factor-2 formula, which is Lemma 2.2",
+    "slip: in the proof beta(p) = 1 for p <= i/m (the text has (i-1)/m, which leaves p in "
+    "((i-1)/m, i/m] out); the overview cites this lemma for the factor-2 formula, which is "
+    "Lemma 2.2",
 )
 def _lemma_3_4(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     def objective(dist: Distribution) -> float:
@@ -386,8 +392,9 @@ def _theorem_5_1(rng: np.random.Generator, effort: int, on: Measures) -> list[Fi
 @claim(
     "Lemma 5.2",
     "|SCDL_m(D1) - SCDL_m(D2)| <= O(m E|p1 - p2|).",
-    "with the constant 2 - 3/m for m >= 2, derived and approached; slips: 'm = 0, 1, ...' should start at 1; in the "
-    "proof's last display the second absolute value is of a difference, not a sum",
+    "with the constant 2 - 3/m for m >= 2, derived and approached; slips: 'm = 0, 1, ...' "
+    "should start at 1; in the proof's last display the second absolute value is of a "
+    "difference, not a sum",
 )
 def _lemma_5_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     def objective(dist: Distribution) -> float:
@@ -416,8 +423,8 @@ def _lemma_5_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
 @claim(
     "Theorem 6.1",
     "Omega(distCal^2) <= SCDL <= O(sqrt(distCal)).",
-    "with the constants distCal^2 <= (2 + sqrt(SCDL)/2)^2 SCDL and SCDL <= 2 sqrt(distCal), derived from the proof; "
-    "distCal is exact here, within 1e-9",
+    "with the constants distCal^2 <= (2 + sqrt(SCDL)/2)^2 SCDL and SCDL <= 2 sqrt(distCal), "
+    "derived from the proof; distCal is exact here, within 1e-9",
 )
 def _theorem_6_1(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     def lower(dist: Distribution) -> float:
@@ -449,10 +456,11 @@ def one_moved_to(gap: float) -> Distribution:
 
 @claim(
     "Remark 1",
-    "Theorem 6.1 is tight: a distribution with distCal = eps and CDL = O(eps^2), and one with distCal = O(eps) and "
-    "SCDL = Omega(sqrt(eps)).",
-    "slip: 'the lower bound in Theorem 5.1' should be Theorem 6.1. That eps runs to 1/4 here and to 1/8 in Theorem A.1 "
-    "is right: D_1 exists up to 1/4, D_2 needs 1/8. SCDL >= sqrt(eps)/4 on D_1 is derived",
+    "Theorem 6.1 is tight: a distribution with distCal = eps and CDL = O(eps^2), and one with "
+    "distCal = O(eps) and SCDL = Omega(sqrt(eps)).",
+    "slip: 'the lower bound in Theorem 5.1' should be Theorem 6.1. That eps runs to 1/4 here "
+    "and to 1/8 in Theorem A.1 is right: D_1 exists up to 1/4, D_2 needs 1/8. SCDL >= "
+    "sqrt(eps)/4 on D_1 is derived",
 )
 def _remark_1(_rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     epsilons, points = (0.2, 0.1, 0.05, 0.02), 2_000 if effort < 100 else 20_000

@@ -85,7 +85,9 @@ def exponent_of(values: Mapping[int, float]) -> float:
 
 
 def _rate(means: Mapping[int, float], per: Callable[[int], float]) -> tuple[float, float, str]:
-    """Return the largest mean in units of a rate, the exponent of T in it, and its value at each T."""
+    """Return the largest mean in units of a rate, the exponent of T in it, and its value at each
+    T.
+    """
     ratios = {size: mean / per(size) for size, mean in means.items()}
     return (
         max(ratios.values()),
@@ -97,7 +99,8 @@ def _rate(means: Mapping[int, float], per: Callable[[int], float]) -> tuple[floa
 @claim(
     "Theorem 1.2",
     "E|SCDL(S) - SCDL(D)| = O(T^-1/2 log^1.5 T), and O(T^-1/2 log T) if SCDL(D) = 0.",
-    "an exponent of T above 0 means that the rate does not hold; the limits of the means are derived",
+    "an exponent of T above 0 means that the rate does not hold; the limits of the means are "
+    "derived",
 )
 def _theorem_1_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     draws, sizes = max(20, effort // 10), (10, 100, 1_000, 10_000)
@@ -129,10 +132,10 @@ def _theorem_1_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Fi
 
 @claim(
     "Theorem 7.1",
-    "With probability 1 - delta, |SCDL(S) - SCDL(D)| <= O(sqrt(log(1/delta)/T) log(T/log(1/delta))); with the last "
-    "log under the root if SCDL(D) = 0.",
-    "slips: the proof mixes log and ln, which only constants notice; where m* is infinite, SCDL_m* is not defined. The "
-    "limit is the derived one",
+    "With probability 1 - delta, |SCDL(S) - SCDL(D)| <= O(sqrt(log(1/delta)/T) "
+    "log(T/log(1/delta))); with the last log under the root if SCDL(D) = 0.",
+    "slips: the proof mixes log and ln, which only constants notice; where m* is infinite, "
+    "SCDL_m* is not defined. The limit is the derived one",
 )
 def _theorem_7_1(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     def rate(n: int, delta: float) -> float:
@@ -171,11 +174,11 @@ def lemma_rate(m: int, loss: float, delta: float, size: int) -> float:
 
 @claim(
     "Lemma 7.2",
-    "With probability 1 - delta, |SCFDL_{m,i}(S) - SCFDL_{m,i}(D)| <= O(sqrt(log(1/delta)/T) + log m sqrt(m SCDL_m "
-    "log(1/delta)/T) + m log m log(1/delta)/T).",
-    "slips in the proof: w_i should be w_j; light bins need the first Bernstein bound, not the third; the last "
-    "triangle step has pi_j |q_j - q^_j| in H_+, where what is bounded afterwards is |pi_j q_j - pi^_j q^_j|. The "
-    "limit is the derived one",
+    "With probability 1 - delta, |SCFDL_{m,i}(S) - SCFDL_{m,i}(D)| <= O(sqrt(log(1/delta)/T) + "
+    "log m sqrt(m SCDL_m log(1/delta)/T) + m log m log(1/delta)/T).",
+    "slips in the proof: w_i should be w_j; light bins need the first Bernstein bound, not the "
+    "third; the last triangle step has pi_j |q_j - q^_j| in H_+, where what is bounded "
+    "afterwards is |pi_j q_j - pi^_j q^_j|. The limit is the derived one",
 )
 def _lemma_7_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     largest = share = each = 0.0
@@ -228,10 +231,11 @@ def _tables(rng: np.random.Generator, effort: int) -> list[tuple[int, Distributi
 
 @claim(
     "Lemma 7.3",
-    "sum_{j<i} 1[q_j > i/m - alpha/sqrt(pi_j)] sqrt(pi_j) <= 3 + O(log m) (alpha m + sqrt(m SCDL_m)).",
-    "with 2 log2 m + 2 for O(log m) and sqrt(2) alpha m + sqrt(8) sqrt(m SCDL_m) behind it, derived from the proof; "
-    "slip: bins with pi_j <= 1/m^2 are summed over j <= i, m + 1 of them, which can give 1 + 1/m; over j < i it is at "
-    "most 1",
+    "sum_{j<i} 1[q_j > i/m - alpha/sqrt(pi_j)] sqrt(pi_j) <= 3 + O(log m) (alpha m + sqrt(m "
+    "SCDL_m)).",
+    "with 2 log2 m + 2 for O(log m) and sqrt(2) alpha m + sqrt(8) sqrt(m SCDL_m) behind it, "
+    "derived from the proof; slip: bins with pi_j <= 1/m^2 are summed over j <= i, m + 1 of "
+    "them, which can give 1 + 1/m; over j < i it is at most 1",
 )
 def _lemma_7_3(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     largest, where = 0.0, ""
@@ -300,8 +304,8 @@ _BINNED = READINGS["bECE, 10 bins"][1]
 @claim(
     "Section 9 (Table 2)",
     "SCDL has the smallest standard deviation of the four measures, except at alpha = 1.",
-    "SCDL as in Definition 1.1; slip: the row bECE is not 2 ECE(D_m) but the sum over 10 bins of |mean outcome - mean "
-    "prediction|",
+    "SCDL as in Definition 1.1; slip: the row bECE is not 2 ECE(D_m) but the sum over 10 bins "
+    "of |mean outcome - mean prediction|",
 )
 def _table_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     repeats = max(50, min(300, effort // 4))
@@ -331,7 +335,8 @@ def _table_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Findin
 @claim(
     "Section 9 (Figure 3)",
     "For 1 - f, Cutoff upper bounds the swap regret.",
-    "swap regret per prediction, judged by E[Y | f(x)]; for f the text does not say it, and it does not hold there",
+    "swap regret per prediction, judged by E[Y | f(x)]; for f the text does not say it, and it "
+    "does not hold there",
 )
 def _figure_3(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     largest, repeats = 0.0, max(50, min(400, effort // 4))

@@ -513,13 +513,14 @@ def exact_distance(dist: Distribution) -> tuple[float, float]:
 
     Notes
     -----
-    Mass is moved along two lines, one per outcome, to points v where the shares v and 1 - v arrive. The dual is a pair
-    of 1-Lipschitz functions f1 and f0 with ``v f1(v) + (1 - v) f0(v) <= 0`` for every v in [0, 1]; it maximizes their
-    mean over the rows. The linear program has the points found so far (at first the predictions, 0 and 1), and its
-    value is an upper bound. Between two of them the smallest 1-Lipschitz continuation of each function is linear in
-    pieces, so the constraint is a quadratic in v, and where it is violated most is known. That point is added, until no
-    violation exceeds 1e-9. Lowering both functions by the largest violation makes them feasible: the value minus it is
-    a lower bound.
+    Mass is moved along two lines, one per outcome, to points v where the shares v and 1 - v arrive.
+    The dual is a pair of 1-Lipschitz functions f1 and f0 with ``v f1(v) + (1 - v) f0(v) <= 0`` for
+    every v in [0, 1]; it maximizes their mean over the rows. The linear program has the points
+    found so far (at first the predictions, 0 and 1), and its value is an upper bound. Between two
+    of them the smallest 1-Lipschitz continuation of each function is linear in pieces, so the
+    constraint is a quadratic in v, and where it is violated most is known. That point is added,
+    until no violation exceeds 1e-9. Lowering both functions by the largest violation makes them
+    feasible: the value minus it is a lower bound.
 
     Examples
     --------

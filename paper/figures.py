@@ -37,22 +37,25 @@ MEASURES: dict[str, Measure] = {
 }
 
 _CURVES = (
-    "One logistic regression for each alpha, fitted to 500 rows: the event probability (which is E[Y | f(x)], as f is "
-    "monotone), the predictor f, and 1 - f. At alpha = 1 the best predictor is constant; the sign of the fitted slope "
-    "is chance."
+    "One logistic regression for each alpha, fitted to 500 rows: the event probability (which "
+    "is E[Y | f(x)], as f is monotone), the predictor f, and 1 - f. At alpha = 1 the best "
+    "predictor is constant; the sign of the fitted slope is chance."
 )
 _SCATTER = (
-    "For each of many random alphas, uniform on [0, 1], a regression is fitted to 500 rows and evaluated on 1,000 new "
-    "ones: each measure against the swap regret of the best response to the prediction, in the task U(a, y) = 1 - "
-    "0.35 (1 - y) a - 0.65 y (1 - a). Intervals for the Spearman correlation are those of Bonett and Wright (2000) at "
-    "95%. The paper prints its correlations inside the figures, which our source of it lacks; the table has what its "
+    "For each of many random alphas, uniform on [0, 1], a regression is fitted to 500 rows and "
+    "evaluated on 1,000 new ones: each measure against the swap regret of the best response to "
+    "the prediction, in the task U(a, y) = 1 - 0.35 (1 - y) a - 0.65 y (1 - a). Intervals for "
+    "the Spearman correlation are those of Bonett and Wright (2000) at 95%. The paper prints "
+    "its correlations inside the figures, which our source of it lacks; the table has what its "
     "text says.",
-    "The paper does not say how it computes swap regret. Four readings: swaps per action, as its definition has it "
-    "(for f most are 0); per prediction, which fits each outcome where predictions are distinct; one swap for each of "
-    "10 bins of the prediction; and per prediction, judged by the true event rate E[Y | f(x)] of the rows, with ECE "
-    "computed likewise, as the mean of |E[Y | f(x)] - f(x)|. The last fits every sentence of the text: for f all "
-    "measures but smCE are highly correlated; for 1 - f Cutoff is not correlated and 'just upper bounds' the regret, "
-    "ECE is highly and SCDL moderately correlated. This is inferred; the authors' code was not seen.",
+    "The paper does not say how it computes swap regret. Four readings: swaps per action, as "
+    "its definition has it (for f most are 0); per prediction, which fits each outcome where "
+    "predictions are distinct; one swap for each of 10 bins of the prediction; and per "
+    "prediction, judged by the true event rate E[Y | f(x)] of the rows, with ECE computed "
+    "likewise, as the mean of |E[Y | f(x)] - f(x)|. The last fits every sentence of the text: "
+    "for f all measures but smCE are highly correlated; for 1 - f Cutoff is not correlated and "
+    "'just upper bounds' the regret, ECE is highly and SCDL moderately correlated. This is "
+    "inferred; the authors' code was not seen.",
 )
 _SAID = {
     "f": {
@@ -178,7 +181,9 @@ def _column(regret: str) -> str:
 
 
 def draw_points(seed: int, flipped: bool, start: int, stop: int) -> list[dict[str, float]]:
-    """Compute points start..stop: alpha, every regret, every measure. f and 1 - f share their rows."""
+    """Compute points start..stop: alpha, every regret, every measure. f and 1 - f share their
+    rows.
+    """
     points = []
     for index in range(start, stop):
         rng = np.random.default_rng([seed, 3, index])

@@ -91,8 +91,8 @@ class ExampleModel:
 
     Notes
     -----
-    No sample is needed to evaluate a predictor in this model: `population` computes every measure by quadrature, with a
-    bound on the error.
+    No sample is needed to evaluate a predictor in this model: `population` computes every measure
+    by quadrature, with a bound on the error.
 
     References
     ----------
@@ -192,7 +192,8 @@ def fit_logistic(
         if np.abs(step).max() <= _CLOSE * (1 + np.abs(beta).max()):
             return LogisticPredictor(intercept=float(beta[0]), slope=float(beta[1]))
     raise RainproofError(
-        "the logistic regression has no finite optimum: a threshold on x separates the classes, or x is constant"
+        "the logistic regression has no finite optimum: a threshold on x separates the classes, "
+        "or x is constant"
     )
 
 
@@ -334,8 +335,8 @@ def population_values(
 
     Notes
     -----
-    Each interval of x is replaced by its mean prediction, with its event rate. This moves each p by at most d, the
-    largest width of an interval in p. The effect on each measure:
+    Each interval of x is replaced by its mean prediction, with its event rate. This moves each p by
+    at most d, the largest width of an interval in p. The effect on each measure:
 
     - SCDL, soft and hard, and binned ECE: none. Their grid points are interval ends, and rounding
       is linear in between (each outcome has its own mean prediction).

@@ -53,7 +53,8 @@ class NoisyPolicy:
 
     Notes
     -----
-    Let k(p, t) be the density of the noisy prediction t, and :math:`\eta` the noise. At each threshold the regret is
+    Let k(p, t) be the density of the noisy prediction t, and :math:`\eta` the noise. At each
+    threshold the regret is
 
     .. math:: R(\mu) \le \int |\mathrm{E}[(y - p) k(p, t)]|\,dt + \sup_x x \Pr(|\eta| \ge x),
 
@@ -67,8 +68,9 @@ class NoisyPolicy:
 
     References
     ----------
-    Hartline, Wu, Yang (2025), "Smooth Calibration and Decision Making", doi:10.4230/LIPIcs.FORC.2025.16. Blasiok,
-    Nakkiran (2024), "Smooth ECE", arXiv:2309.12236. Table 1 of arXiv:2605.17749.
+    Hartline, Wu, Yang (2025), "Smooth Calibration and Decision Making",
+    doi:10.4230/LIPIcs.FORC.2025.16. Blasiok, Nakkiran (2024), "Smooth ECE", arXiv:2309.12236. Table
+    1 of arXiv:2605.17749.
 
     Examples
     --------
@@ -151,11 +153,13 @@ class NoisyPolicy:
 
         Notes
         -----
-        With F and G the masses of all noisy predictions and of events in a cell of width d, the regret curve at the
-        cells' ends, computed from F and G, is too small: swaps inside a cell are missed. They gain nothing where
-        :math:`g - \mu f`, the density of what acting gains, keeps its sign in the cell, and elsewhere at most a quarter
-        of d times its variation there. Between two ends, :math:`R(\mu)` exceeds its value at the lower one by at most d
-        plus the cell's own :math:`|G - \mu F|`. Both are added for the upper bound. O(cells) per distinct prediction.
+        With F and G the masses of all noisy predictions and of events in a cell of width d, the
+        regret curve at the cells' ends, computed from F and G, is too small: swaps inside a cell
+        are missed. They gain nothing where :math:`g - \mu f`, the density of what acting gains,
+        keeps its sign in the cell, and elsewhere at most a quarter of d times its variation there.
+        Between two ends, :math:`R(\mu)` exceeds its value at the lower one by at most d plus the
+        cell's own :math:`|G - \mu F|`. Both are added for the upper bound. O(cells) per distinct
+        prediction.
         """
         if isinstance(cells, bool) or not isinstance(cells, int | np.integer) or cells < 2:
             raise InputError(f"cells must be an integer of at least 2; it is {cells!r}")

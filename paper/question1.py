@@ -47,20 +47,24 @@ _FINEST = 2.0**-30  # below, alpha counts as 0, for which the response is the be
 _GAUSS = math.sqrt(2 / math.pi)  # the slope that noise of scale 1 leaves; for Laplace noise 1
 _NORMAL = 0.339943  # the largest x Pr(|noise| >= x), at scale 1, rounded up; for Laplace noise 1/e
 _WORDS = (
-    "Question 1 asks for a measure and, for every task Z and every alpha, a response r_{Z,alpha} such that whenever "
-    "the measure is at most alpha, the swap regret of the response is at most alpha; and E[measure] <= epsilon(T) on T "
-    "rows of a calibrated forecaster. A measure whose regret is at most c alpha solves it after multiplication by c. "
-    "Each row runs the same check. The response is a function of alpha alone. The worst ratio of regret to alpha is "
-    "found by a local search over distributions and over alpha from the value to twice the value, and on the laws of "
-    "the appendices. epsilon(T) is the largest mean over three calibrated populations; its exponent is fitted to sizes "
-    "from 300 to 30,000. 'Proved' is c, derived in docs/theory/derivations.md; where it is empty, no response will do. "
-    "The response for Cutoff^(2/3) depends on the task: five tasks are tried.",
-    "The second table has the two theorems that rule out higher powers, against every response: for smCE the best "
-    "response to the two laws of Theorem A.1, in closed form; for Cutoff that to the law of Theorem B.1, its mirror "
-    "image, and one biased prediction, by a convex program on a grid of actions. 'Smallest regret of any response' "
-    "corrects for the grid. As eps falls, regret / eps grows without bound and regret / eps^power levels off.",
-    "The third table checks what CDL has to do with SCDL_m for m to infinity (section 1.5 calls CDL the special case "
-    "m = infinity). The limit is sup R, the largest regret of one threshold, which is between CDL / 2 and CDL.",
+    "Question 1 asks for a measure and, for every task Z and every alpha, a response "
+    "r_{Z,alpha} such that whenever the measure is at most alpha, the swap regret of the "
+    "response is at most alpha; and E[measure] <= epsilon(T) on T rows of a calibrated "
+    "forecaster. A measure whose regret is at most c alpha solves it after multiplication by c. "
+    "Each row runs the same check. The response is a function of alpha alone. The worst ratio "
+    "of regret to alpha is found by a local search over distributions and over alpha from the "
+    "value to twice the value, and on the laws of the appendices. epsilon(T) is the largest "
+    "mean over three calibrated populations; its exponent is fitted to sizes from 300 to "
+    "30,000. 'Proved' is c, derived in docs/theory/derivations.md; where it is empty, no "
+    "response will do. The response for Cutoff^(2/3) depends on the task: five tasks are tried.",
+    "The second table has the two theorems that rule out higher powers, against every response: "
+    "for smCE the best response to the two laws of Theorem A.1, in closed form; for Cutoff that "
+    "to the law of Theorem B.1, its mirror image, and one biased prediction, by a convex "
+    "program on a grid of actions. 'Smallest regret of any response' corrects for the grid. As "
+    "eps falls, regret / eps grows without bound and regret / eps^power levels off.",
+    "The third table checks what CDL has to do with SCDL_m for m to infinity (section 1.5 calls "
+    "CDL the special case m = infinity). The limit is sup R, the largest regret of one "
+    "threshold, which is between CDL / 2 and CDL.",
 )
 
 

@@ -42,9 +42,9 @@ img { max-width: 100%; height: auto; } .small { color: #666; font-size: 0.85rem;
 """
 _LONG = 40  # characters; longer cells get a minimum width
 _INTRO = (
-    "Every table, figure and numbered statement of Bairaktari, Hu, Nguyen and Ullman, 'Testable and Actionable "
-    "Calibration for Full Swap Regret' (arXiv:2605.17749), recomputed by rainproof and compared with the printed "
-    "values."
+    "Every table, figure and numbered statement of Bairaktari, Hu, Nguyen and Ullman, 'Testable "
+    "and Actionable Calibration for Full Swap Regret' (arXiv:2605.17749), recomputed by "
+    "rainproof and compared with the printed values."
 )
 
 
@@ -214,7 +214,10 @@ class PartResult:
         return [*files, folder / f"{self.name}.json"]
 
     def __repr__(self) -> str:
-        return f"PartResult(name={self.name!r}, tables={len(self.tables)}, pictures={len(self.pictures)})"
+        return (
+            f"PartResult(name={self.name!r}, tables={len(self.tables)}, "
+            f"pictures={len(self.pictures)})"
+        )
 
     def __str__(self) -> str:
         return "\n\n".join(
@@ -394,10 +397,16 @@ def _picture(path: Path, title: str) -> str:
 
 def _table(table: Table) -> str:
     if not table.printed:
-        return f'<p class="small">{escape(table.title)}: {len(table.rows):,} rows, in {escape(table.name)}.csv</p>'
+        return (
+            f'<p class="small">{escape(table.title)}: {len(table.rows):,} rows, in '
+            f"{escape(table.name)}.csv</p>"
+        )
     head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
     rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
-    return f'<div class="scroll"><table><caption>{escape(table.title)}</caption><tr>{head}</tr>{rows}</table></div>'
+    return (
+        "<div "
+        f'class="scroll"><table><caption>{escape(table.title)}</caption><tr>{head}</tr>{rows}</table></div>'
+    )
 
 
 def _cell(cell: object) -> str:

@@ -112,8 +112,8 @@ def run_paper(
 
     Notes
     -----
-    Each finished chunk is stored under ``output/pieces``, so that an interrupted run can be resumed. Chunks of another
-    version of rainproof are not used.
+    Each finished chunk is stored under ``output/pieces``, so that an interrupted run can be
+    resumed. Chunks of another version of rainproof are not used.
 
     Examples
     --------
@@ -278,7 +278,8 @@ class _Bar:
             self._next = time.monotonic() + _PAUSE
             share = done / max(total, 1)
             self._show(
-                f"{name:<14} [{'#' * int(share * _WIDTH):{_WIDTH}}] {100 * share:3.0f}%  {done}/{total}"
+                f"{name:<14} [{'#' * int(share * _WIDTH):{_WIDTH}}] {100 * share:3.0f}%  "
+                f"{done}/{total}"
             )
 
     def clear(self) -> None:

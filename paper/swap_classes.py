@@ -147,7 +147,8 @@ def interval_loss(sample: Sample, r: int) -> IntervalLoss:
 
     Examples
     --------
-    The event follows every other prediction. A function that may fall once corrects more of them than one that may not:
+    The event follows every other prediction. A function that may fall once corrects more of them
+    than one that may not:
 
     >>> from rainproof import Sample
     >>> from paper.swap_classes import interval_loss

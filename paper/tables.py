@@ -103,14 +103,16 @@ RATES: dict[str, Rate] = {
     "distCal": Rate("lower_distance_to_calibration", -1 / 2, "", every=10),
 }
 _RATES_WORDS = (
-    "For each measure and number of rows T: the mean over samples of |sample value - population value|. For the "
-    "three calibrated populations the population value is 0, so this is the epsilon(T) of the paper's Question 1. "
-    "The exponent is fitted to the largest of the three errors at each T (which population is worst differs between "
-    "measures, see the figure). For the example at alpha = 0.5 the population value is computed by quadrature. "
-    "Exponents are least-squares slopes on log-log axes; the standard error is the larger of that from sampling and "
-    "that from the scatter about the line. A log factor shows as a slope slightly above the power's. 'Theory' is the "
-    "paper's Table 1, or the measure's literature where the table has no row. Measures whose bins change with T have "
-    "no population value, so no exponent for the example."
+    "For each measure and number of rows T: the mean over samples of |sample value - population "
+    "value|. For the three calibrated populations the population value is 0, so this is the "
+    "epsilon(T) of the paper's Question 1. The exponent is fitted to the largest of the three "
+    "errors at each T (which population is worst differs between measures, see the figure). For "
+    "the example at alpha = 0.5 the population value is computed by quadrature. Exponents are "
+    "least-squares slopes on log-log axes; the standard error is the larger of that from "
+    "sampling and that from the scatter about the line. A log factor shows as a slope slightly "
+    "above the power's. 'Theory' is the paper's Table 1, or the measure's literature where the "
+    "table has no row. Measures whose bins change with T have no population value, so no "
+    "exponent for the example."
 )
 
 
@@ -305,19 +307,20 @@ READINGS: Mapping[str, tuple[str, Measure]] = {
 # the reading of each row that fits all its cells
 FITTING = ("smCE", "Cutoff", "bECE, 10 bins", "SCDL, first crossing")
 _READINGS_WORDS = (
-    "The paper does not state how often it repeated the experiment, whether it fitted a new regression each time "
-    "(here: 500 new rows for the fit and 1,000 new rows for the measures in every repeat), and whether the regression "
-    "was penalized (here: no). 'Off by' is the difference of the means in printed standard deviations. Nothing was "
-    "tuned.",
-    "One reading fits all cells of each row. It is inferred from the numbers; the authors' code was not seen. bECE as "
-    "printed is the sum over 10 bins of |mean outcome - mean prediction|; '11 bins' in the text then counts the edges. "
-    "It is not 2 ECE(D_m), as section 1.3 defines bECE. SCDL as printed is not the infimum of Definition 1.1 but "
-    "SCDL_m, rounded at random, on the first grid m = 2, 4, 8, ... with SCDL_m >= 1/m ('first crossing'). Definition "
-    "1.1 is the smaller of that and 2/m on the same grid. Hard rounding comes close in two columns only, by "
-    "coincidence.",
-    "The last two columns, which are not in the paper, compare each estimate with the population value of the same "
-    "measure for the same fitted predictor, in every fifth repeat: the mean of that value, and the root mean square "
-    "error.",
+    "The paper does not state how often it repeated the experiment, whether it fitted a new "
+    "regression each time (here: 500 new rows for the fit and 1,000 new rows for the measures "
+    "in every repeat), and whether the regression was penalized (here: no). 'Off by' is the "
+    "difference of the means in printed standard deviations. Nothing was tuned.",
+    "One reading fits all cells of each row. It is inferred from the numbers; the authors' code "
+    "was not seen. bECE as printed is the sum over 10 bins of |mean outcome - mean prediction|; "
+    "'11 bins' in the text then counts the edges. It is not 2 ECE(D_m), as section 1.3 defines "
+    "bECE. SCDL as printed is not the infimum of Definition 1.1 but SCDL_m, rounded at random, "
+    "on the first grid m = 2, 4, 8, ... with SCDL_m >= 1/m ('first crossing'). Definition 1.1 "
+    "is the smaller of that and 2/m on the same grid. Hard rounding comes close in two columns "
+    "only, by coincidence.",
+    "The last two columns, which are not in the paper, compare each estimate with the "
+    "population value of the same measure for the same fitted predictor, in every fifth repeat: "
+    "the mean of that value, and the root mean square error.",
 )
 
 

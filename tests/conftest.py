@@ -1,4 +1,6 @@
-"""Every run draws the same random inputs, and takes no more of the processor than the tests need."""
+"""Every run draws the same random inputs, and takes no more of the processor than the tests
+need.
+"""
 
 import gc
 import os

@@ -85,7 +85,10 @@ def test_every_formula_can_be_drawn(docstrings):
 
 def test_a_wrong_quotation_is_found(stories, tmp_path):
     (tmp_path / "one.html").write_text("<li>Act on it. It loses 3% at most, &#x27;wait&#x27;.</li>")
-    page = "**[The report](stories/one.html)** says:\n\n> Act on it. [...] 3% at\n> most, 'wait'.\n\nAnd then.\n"
+    page = (
+        "**[The report](stories/one.html)** says:\n\n> Act on it. [...] 3% at\n> most, "
+        "'wait'.\n\nAnd then.\n"
+    )
     assert stories.misquoted(page, tmp_path) == []
     assert stories.misquoted(page.replace("3%", "2%"), tmp_path) == ["one: 2% at most, 'wait'."]
 
@@ -202,7 +205,9 @@ def test_every_file_that_the_page_names_exists():
 
 
 def titles():
-    """Return what the navigation calls each page: a label of its own, or the page's first heading."""
+    """Return what the navigation calls each page: a label of its own, or the page's first
+    heading.
+    """
     found = {}
     for part in yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]:
         [pages] = part.values()
@@ -250,7 +255,9 @@ def test_options_do_not_break_after_their_dashes():
 
 
 def test_of_a_session_the_code_is_copied():
-    """The theme marks what it copies, Pygments prompts (gp) and output (go), and a rule hides them."""
+    """The theme marks what it copies, Pygments prompts (gp) and output (go), and a rule hides
+    them.
+    """
     [script] = (Path(material.__file__).parent / "templates/assets/javascripts").glob("bundle.*.js")
     assert "data-md-copying" in script.read_text()
     session = markdown(

@@ -52,7 +52,8 @@ def test_a_page_has_what_its_cells_print_and_draw(tmp_path):
     )
     text = write_page(file, tmp_path).read_text()
     assert text.startswith(
-        "# Why?\n\nBecause.\n\n```python\nx = 2\nprint(x)\n```\n\n```text\n2\n```\n\n```python\nx + 1\n```\n"
+        "# Why?\n\nBecause.\n\n```python\nx = "
+        "2\nprint(x)\n```\n\n```text\n2\n```\n\n```python\nx + 1\n```\n"
     )
     assert ".png" not in text
 

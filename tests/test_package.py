@@ -242,7 +242,10 @@ def test_the_command_line_loads_no_package_that_takes_longer_than_rainproof(tmp_
     # a certificate proves a gain
     (tmp_path / "a.csv").write_text("p,y\n" + "0.9,0\n0.9,0\n0.9,1\n0.2,0\n" * 600)
     command = ["assess", str(tmp_path / "a.csv"), "--prob", "p", "--outcome", "y", "--quiet"]
-    code = f"import sys; from rainproof.cli import main; sys.argv[1:] = {command}; main(); print(*sys.modules)"
+    code = (
+        f"import sys; from rainproof.cli import main; sys.argv[1:] = {command}; main(); "
+        "print(*sys.modules)"
+    )
     modules = set(run("-c", code).stdout.splitlines()[-1].split())
     assert "scipy.special" in modules
     assert not modules & {

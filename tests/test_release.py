@@ -1,4 +1,6 @@
-"""What would be published: built, installed where nothing else is, run, and read by type checkers."""
+"""What would be published: built, installed where nothing else is, run, and read by type
+checkers.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +158,10 @@ def test_the_wheel_has_all_modules_and_no_sources_of_kernels(dist):
 def test_the_demo_runs_where_nothing_else_is_installed(python, tmp_path):
     """Without a compiler, or any other program, in reach."""
     alone = {"env": {"PATH": ""}, "cwd": tmp_path}
-    code = "import rainproof as r, importlib.metadata as m; print(r.__file__, *sorted(d.name for d in m.distributions()))"
+    code = (
+        "import rainproof as r, importlib.metadata as m; print(r.__file__, *sorted(d.name for d in "
+        "m.distributions()))"
+    )
     where, *others = run(python, "-c", code, **alone).split()
     assert Path(where).is_relative_to(python.parent.parent)
     assert others == ["numpy", "rainproof", "scipy"]
@@ -206,7 +211,8 @@ def test_the_badges_are_true():
         f"Python {PROJECT['requires-python'].removeprefix('>=')} or newer",
         f"license: {PROJECT['license'].partition(' AND ')[0]}",  # of our files
         "types: mypy and pyright, strict",  # the test above
-        f"status: {next(text for text in PROJECT['classifiers'] if 'Status' in text).split()[-1].lower()}",
+        "status: "
+        f"{next(text for text in PROJECT['classifiers'] if 'Status' in text).split()[-1].lower()}",
     ]
 
 

@@ -130,7 +130,9 @@ WHEELS = {
 
 @for_each("platform, arch", WHEELS)
 def test_wheels_are_built_for_every_python_and_platform(platform, arch):
-    """As cibuildwheel reads the configuration; Linux and Windows build for the machine they run on."""
+    """As cibuildwheel reads the configuration; Linux and Windows build for the machine they run
+    on.
+    """
     options = [
         "--print-build-identifiers",
         "--platform",

@@ -33,7 +33,9 @@ class Docstrings(Extension):
 
 
 def _table(found: re.Match[str]) -> str:
-    """Return a table as Markdown. A line whose first cell is empty goes on with the row above it."""
+    """Return a table as Markdown. A line whose first cell is empty goes on with the row above
+    it.
+    """
     border, *lines = found[0].splitlines()
     starts = [column.start() for column in re.finditer("=+", border)]
     rows: list[list[str]] = []

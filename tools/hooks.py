@@ -1,4 +1,6 @@
-"""What MkDocs runs while it builds the site: it writes reports and the gallery, and tidies pages."""
+"""What MkDocs runs while it builds the site: it writes reports and the gallery, and tidies
+pages.
+"""
 
 from __future__ import annotations
 

@@ -71,7 +71,8 @@ def write_page(notebook: Path, folder: Path) -> Path:
     if left := _files() - before:
         raise RuntimeError(f"{notebook.name} leaves {', '.join(sorted(left))} in the repository")
     parts.append(
-        f"[`examples/gallery/{notebook.name}`]({ADDRESS}/{notebook.name}) is this page as a notebook."
+        f"[`examples/gallery/{notebook.name}`]({ADDRESS}/{notebook.name}) is this page as a "
+        "notebook."
     )
     page = folder / f"{notebook.stem}.md"
     page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
@@ -83,7 +84,8 @@ def index(pages: list[Path]) -> str:
     lines = [
         "# Gallery",
         "",
-        "Questions that people have about a forecast, each answered in a few lines that can be copied.",
+        "Questions that people have about a forecast, each answered in a few lines that can be "
+        "copied.",
         "",
     ]
     for page in pages:

@@ -116,7 +116,8 @@ def main() -> None:
             for measure in (rainproof.measures.brier_score, rainproof.measures.log_score)
         ]
         print(
-            f"{name}: CDL {loss:.4f}  Brier {scores[0]:.4f}  log {scores[1]:.4f}  {len(y):,} flights"
+            f"{name}: CDL {loss:.4f}  Brier {scores[0]:.4f}  log {scores[1]:.4f}  {len(y):,} "
+            "flights"
         )
         for c in line.changes:
             print(f"   alarm {c.alarm}: {c}")

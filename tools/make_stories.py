@@ -143,7 +143,8 @@ def draw_flights(a: rainproof.results.Assessment) -> None:
 def print_numbers(y: np.ndarray, p: np.ndarray, a: rainproof.results.Assessment) -> None:
     """Print the numbers in the tables of the page."""
     print(
-        f"cutoff {rainproof.measures.cutoff_calibration_error(y, p):.3f}  SCDL {rainproof.soft_binned_cdl(y, p):.3f}"
+        f"cutoff {rainproof.measures.cutoff_calibration_error(y, p):.3f}  SCDL "
+        f"{rainproof.soft_binned_cdl(y, p):.3f}"
     )
     print(f"at 0.35: {a.advice_at(0.35)}")
     for swaps in ("all", "monotone"):

@@ -1,1 +1,3 @@
-"""The race: rainproof beside everything people use today, part by part. Run it with ``make race``."""
+"""The race: rainproof beside everything people use today, part by part. Run it with ``make
+race``.
+"""

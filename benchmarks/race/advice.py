@@ -19,7 +19,8 @@ from benchmarks.studies.advice import Drawn, draw
 
 SIZES = (200, 1_000, 5_000)
 BLOCK = 45  # populations: nine kinds, five ratios of costs
-# other populations than those of `benchmarks.studies.advice`, on which the rules of the verdict were chosen
+# other populations than those of `benchmarks.studies.advice`, on which the rules of the verdict
+# were chosen
 SEED = 36
 
 
@@ -164,7 +165,8 @@ def summary(lines: Lines) -> tuple[str, str, str] | None:
     return (
         "advises: regret of its recommendation, in percent of the better fixed rule's cost",
         f"{100 * ours[0]:.1f}",
-        f"{100 * others[best]:.1f} ({' '.join(best)}{chance([x - own[k] for k, x in by[best].items() if k in own])})",
+        f"{100 * others[best]:.1f} "
+        f"({' '.join(best)}{chance([x - own[k] for k, x in by[best].items() if k in own])})",
     )
 
 

@@ -106,7 +106,9 @@ def _pandas(**kwargs: Any) -> Callable[[Any], Any]:
 
 
 def _reversed_labels() -> tuple[Any, Any]:
-    """The same labels in another order: paired by label there is a number, by position another one."""
+    """The same labels in another order: paired by label there is a number, by position another
+    one.
+    """
     import pandas as pd
 
     y, p = _plain()
@@ -229,7 +231,9 @@ CASES = BAD | UNUSUAL
 
 
 def outcome(package: str, entry: str, name: str) -> tuple[str, str]:
-    """What happens, and the words or the number that say so; runs in the Python of the contestant."""
+    """What happens, and the words or the number that say so; runs in the Python of the
+    contestant.
+    """
     case, function = CASES[name], BY_NAME[package].of("numbers")[entry]
     if importlib.util.find_spec(case.needs) is None:
         return UNTRIED, f"{case.needs} is not in the environment"

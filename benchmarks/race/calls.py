@@ -78,7 +78,9 @@ def call(contestant: Contestant, part: str, label: str, *arguments: Any) -> tupl
 
 
 def timed(contestant: Contestant, part: str, label: str, n: int) -> tuple[float, float]:
-    """Seconds of processor time per call on n rows, on one core, and of the sums of the same rows."""
+    """Seconds of processor time per call on n rows, on one core, and of the sums of the same
+    rows.
+    """
     return _there_or_here(contestant, "least", part, label, n)
 
 

@@ -1,4 +1,6 @@
-"""Whose recalibrated probabilities of several classes are best, on rows that no map was fitted to."""
+"""Whose recalibrated probabilities of several classes are best, on rows that no map was fitted
+to.
+"""
 
 from __future__ import annotations
 

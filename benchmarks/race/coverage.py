@@ -124,8 +124,9 @@ def page(lines: Lines, pictures: Path) -> str:
     cells_ = len(unique(lines, "population")) * len(sizes)
     few, all_samples = min(counts), min(counts) * cells_
     text.append(
-        f"Each share is from {few} samples, so that a true 95% is within about {_points(few):.0f} points of it; *all* "
-        f"is from {all_samples}, within {_points(all_samples):.0f}. In brackets, the mean width."
+        f"Each share is from {few} samples, so that a true 95% is within about "
+        f"{_points(few):.0f} points of it; *all* is from {all_samples}, within "
+        f"{_points(all_samples):.0f}. In brackets, the mean width."
     )
     for quantity in [x for x in QUANTITIES if x in unique(lines, "quantity")]:
         own = [x for x in lines if x["quantity"] == quantity]

@@ -152,7 +152,9 @@ def link(name: str) -> str:
 
 
 def write(results: Path, docs: Path) -> None:
-    """Write the page of every part that has lines, and the table of the README beside the folder."""
+    """Write the page of every part that has lines, and the table of the README beside the
+    folder.
+    """
     found = {name: lines for name, one in PARTS.items() if (lines := one.part.lines(results))}
     minutes = sum(map(_minutes, found.values()))
     for name, lines in found.items():
@@ -206,8 +208,8 @@ def _text(name: str, body: str, who: str, minutes: float, others: list[str]) -> 
     if one.picture:
         parts.append(f"![{one.picture}](../pictures/race-{name}.png)")
     source = (
-        f"`make race` measures this ([data](../data/race/{name}.csv)); a race that was stopped goes on where it was. "
-        f"All parts took {minutes:.0f} minutes of one core at least."
+        f"`make race` measures this ([data](../data/race/{name}.csv)); a race that was stopped "
+        f"goes on where it was. All parts took {minutes:.0f} minutes of one core at least."
     )
     more = " · ".join(f"[{PARTS[x].title.partition(': ')[2]}]({link(x)})" for x in others)
     return (
@@ -231,7 +233,10 @@ def _who(results: Path) -> str:
     with (results / "contestants.csv").open(encoding="utf-8", newline="") as file:
         found = {line["name"]: line["version"] for line in csv.DictReader(file)}
     python, machine = found.pop("Python"), found.pop("processor")
-    words = f"Python {python}, one core of {machine}: {', '.join(f'{name} {x}' for name, x in found.items() if x)}."
+    words = (
+        f"Python {python}, one core of {machine}: "
+        f"{', '.join(f'{name} {x}' for name, x in found.items() if x)}."
+    )
     words += "".join(
         f" {one.name} needs Python {one.python} and ran there."
         for one in CONTESTANTS

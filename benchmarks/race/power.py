@@ -214,9 +214,10 @@ def page(lines: Lines, pictures: Path) -> str:
         for names in (map(_name_of_null, LAWS), ALTERNATIVES)
     )
     text.append(
-        f"Each number is from {drawn} samples of an alternative and {null} calibrated ones of its law of predictions; "
-        f"errors (±) are standard errors by a bootstrap of both. One power is known to about "
-        f"{100 * _error_of_one(found):.0f} points. Tests that redraw outcomes do it {RESAMPLES} times."
+        f"Each number is from {drawn} samples of an alternative and {null} calibrated ones of "
+        "its law of predictions; errors (±) are standard errors by a bootstrap of both. One "
+        f"power is known to about {100 * _error_of_one(found):.0f} points. Tests that redraw "
+        f"outcomes do it {RESAMPLES} times."
     )
     body, ours = [], _all_sizes(found, OURS, "combined")
     for (package, entry), line in rows.items():
@@ -256,7 +257,8 @@ def page(lines: Lines, pictures: Path) -> str:
     ]
     text += [
         "## Size: how often a calibrated forecast is rejected at 5%",
-        "As each test comes, before sizes are made equal. Above 5% (beyond chance) its p-values are too small.",
+        "As each test comes, before sizes are made equal. Above 5% (beyond chance) its p-values "
+        "are too small.",
         markdown(head, body_),
     ]
     notes = sorted(

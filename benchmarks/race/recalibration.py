@@ -82,7 +82,9 @@ def run(data_set: str, n: int, package: str, entry: str, block: int) -> dict[str
 
 
 def judged(drawn: Drawn, value: Floats) -> dict[str, object]:
-    """The mean cost of five decisions, both scores, and for made data the loss of the worst task."""
+    """The mean cost of five decisions, both scores, and for made data the loss of the worst
+    task.
+    """
     weight = np.ones(len(value)) if drawn.weight is None else drawn.weight
     event, clipped = drawn.event * 1.0, np.clip(value, CLIPPED, 1 - CLIPPED)
     loss = -(event * np.log(clipped) + (1 - event) * np.log1p(-clipped))
@@ -108,7 +110,9 @@ def _by_way(lines: Lines, measure: str) -> dict[str, dict[Key, float]]:
 
 
 def _beyond(own: dict[Key, float], ours: dict[Key, float], n: str) -> tuple[float, float] | None:
-    """The mean difference over data sets, with its standard error, where both have been measured."""
+    """The mean difference over data sets, with its standard error, where both have been
+    measured.
+    """
     by: dict[str, list[float]] = {}
     for key in own.keys() & ours.keys():
         if key[1] == n:
@@ -210,10 +214,11 @@ def _losses(lines: Lines, rows: dict[str, Line]) -> str:
                     ]
                 )
     above = (
-        f"For each pair of data set and size the best of the {len(by) - 1} other maps was chosen by the mean cost over "
-        "one half of the samples, and judged by the other half, so that it is not the best by luck. Of "
-        f"{judged_} pairs with four samples or more it is cheaper by half a point, beyond a 95% interval, in "
-        f"{len(found)}, and by half a point within it in {chance_} more."
+        f"For each pair of data set and size the best of the {len(by) - 1} other maps was chosen "
+        "by the mean cost over one half of the samples, and judged by the other half, so that "
+        f"it is not the best by luck. Of {judged_} pairs with four samples or more it is cheaper "
+        f"by half a point, beyond a 95% interval, in {len(found)}, and by half a point within it "
+        f"in {chance_} more."
     )
     return (
         above
@@ -245,7 +250,9 @@ def _draw(lines: Lines, rows: dict[str, Line], sizes: Sequence[str], pictures: P
 
 
 def summary(lines: Lines) -> tuple[str, str, str] | None:
-    """The mean cost over data sets and sizes, each counted once, of the samples that every map has."""
+    """The mean cost over data sets and sizes, each counted once, of the samples that every map
+    has.
+    """
     by = _by_way(lines, "cost")
     if WAY not in by:
         return None

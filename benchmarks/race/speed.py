@@ -55,7 +55,9 @@ _last: dict[tuple[str, str, str], float] = {}
 
 
 def cells(block: int, quick: bool) -> Iterator[Cell]:
-    """First the installations, then jobs by size; each block measures again, and the least counts."""
+    """First the installations, then jobs by size; each block measures again, and the least
+    counts.
+    """
     for one in contestants():
         if one.name != NO_PACKAGE:
             yield INSTALL, one.name, "", 0, 0
@@ -215,9 +217,10 @@ def page(lines: Lines, pictures: Path) -> str:
     ]
     text += [
         "## Installation and import",
-        "A package with all that it requires, without extras and bytecode; and the processor time in a new process "
-        "until its first function has returned on 1,000 rows, beyond that of NumPy's import. torch is its build for "
-        "processors; that for graphics cards, which pip takes unless told otherwise, has several gigabytes more.",
+        "A package with all that it requires, without extras and bytecode; and the processor "
+        "time in a new process until its first function has returned on 1,000 rows, beyond that "
+        "of NumPy's import. torch is its build for processors; that for graphics cards, which "
+        "pip takes unless told otherwise, has several gigabytes more.",
         markdown(["", "MB", "seconds to a first number"], body),
     ]
     _draw(lines, pictures)

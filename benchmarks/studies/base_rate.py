@@ -138,7 +138,9 @@ def bounds(repeats: int) -> Iterator[dict[str, Any]]:
 
 
 def lower(repeats: int) -> Iterator[dict[str, Any]]:
-    """How often a proven loss is more than there is, against any change of actions by prediction."""
+    """How often a proven loss is more than there is, against any change of actions by
+    prediction.
+    """
     for name in NAMES:
         shifted = Shifted.of(populations()[name])
         truth = rainproof.measures.calibration_decision_loss(shifted.at(0.05))

@@ -3,7 +3,8 @@ rows.
 
     pip install scikit-learn
     python -m benchmarks.studies.classes docs/data/classes.csv docs/data/classes-violations.csv
-    python -m benchmarks.studies.classes docs/data/classes-torch.csv --torch        (pip install torch)
+    python -m benchmarks.studies.classes docs/data/classes-torch.csv --torch        (pip install
+    torch)
 
 Classifiers are trained on some rows of data sets that come with scikit-learn or are made by it.
 Each way to recalibrate gets the predictions for other rows, and is judged on the rest: by log loss,

@@ -7,8 +7,8 @@ Two pairs of forecasts that are equally calibrated but have different biases on 
 predictions against the constant 1/2, and mirror images, 0.9 x + 0.1 and 0.9 x where x is right.
 Without clusters, and with 40 clusters whose outcomes are correlated; in every second sample a
 cluster has one prediction. For measures of miscalibration the difference is covered if both
-intervals contain their values, which is counted (as in `benchmarks.studies.coverage`): a lower bound. For
-scores `compare` itself is called.
+intervals contain their values, which is counted (as in `benchmarks.studies.coverage`): a lower
+bound. For scores `compare` itself is called.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@ true cost.
 
     python -m benchmarks.studies.costs docs/data/costs.csv
 
-On the populations of `benchmarks.studies.intervals`, which are meant to break intervals: few events,
-predictions far from calibrated, rows in groups, heavy weights. The true cost of a fitted rule is
-that of the map, or the cut-off, that was fitted to the sample. Lines that are in the file already
-are not computed again.
+On the populations of `benchmarks.studies.intervals`, which are meant to break intervals: few
+events, predictions far from calibrated, rows in groups, heavy weights. The true cost of a fitted
+rule is that of the map, or the cut-off, that was fitted to the sample. Lines that are in the file
+already are not computed again.
 """
 
 from __future__ import annotations

@@ -48,9 +48,10 @@ def totals() -> str:
     held = [100 * sum(int(x[name]) for x in lines) / total for name in ("covered_95", "covered_90")]
     least = min(lines, key=lambda x: int(x["covered_95"]) / int(x["simulations"]))
     return (
-        f"Over all {total:,} simulations {held[0]:.1f}% of the 95% intervals and {held[1]:.1f}% of the 90% intervals "
-        f"contained the population value. The lowest share in the table is {_percent(least)}%: `{least['measure']}` of "
-        f"*{least['population']}*, {int(least['n']):,} rows."
+        f"Over all {total:,} simulations {held[0]:.1f}% of the 95% intervals and {held[1]:.1f}% "
+        "of the 90% intervals contained the population value. The lowest share in the table is "
+        f"{_percent(least)}%: `{least['measure']}` of *{least['population']}*, "
+        f"{int(least['n']):,} rows."
     )
 
 
@@ -80,7 +81,9 @@ def few_events() -> str:
 
 
 def few_totals() -> str:
-    """How many intervals contained the value, over all simulations, with enough events and without."""
+    """How many intervals contained the value, over all simulations, with enough events and
+    without.
+    """
     said = []
     for enough, where in (
         (True, "Where at least 10 rows or groups have the rarer outcome"),
@@ -90,11 +93,15 @@ def few_totals() -> str:
         total = sum(int(x["simulations"]) for x in lines)
         least = min(lines, key=lambda x: int(x["covered"]) / int(x["simulations"]))
         held = 100 * sum(int(x["covered"]) for x in lines) / total
-        what = f"{SHORT.get(least['interval'], least['interval'].replace('_', ' '))}, *{least['population']}*"
+        what = (
+            f"{SHORT.get(least['interval'], least['interval'].replace('_', ' '))}, "
+            f"*{least['population']}*"
+        )
         lowest = 100 * int(least["covered"]) / int(least["simulations"])
         said.append(
-            f"{where} {held:.1f}% of {total:,} intervals contained the population's value; the lowest share of a cell "
-            f"is {lowest:.1f}% ({what}, {least['rows']}, n = {int(least['n']):,})."
+            f"{where} {held:.1f}% of {total:,} intervals contained the population's value; the "
+            f"lowest share of a cell is {lowest:.1f}% ({what}, {least['rows']}, n = "
+            f"{int(least['n']):,})."
         )
     return " ".join(said)
 

@@ -115,7 +115,9 @@ def looked_up(chance: float, target: float, rate: float) -> Judge:
 
 
 def heavy_rows(law: Law, target: float) -> Judge:
-    """Weights of 1 or 50 that depend on the prediction: the smallest flagged prediction is heavy."""
+    """Weights of 1 or 50 that depend on the prediction: the smallest flagged prediction is
+    heavy.
+    """
     mass = np.array(law.share) * np.where(np.arange(len(law.share)) % 2, 1.0, HEAVY)
     precision = np.cumsum((mass * law.rate)[::-1])[::-1] / np.cumsum(mass[::-1])[::-1]
 

@@ -22,7 +22,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Population:
-    """Predictions `prob` that come with probability `mass`, where the event has probability `rate`."""
+    """Predictions `prob` that come with probability `mass`, where the event has probability
+    `rate`.
+    """
 
     name: str
     about: str

@@ -1,5 +1,5 @@
-"""The data sets of `benchmarks.studies.recalibration`: made ones whose event rates are known, and predictions
-of real models.
+"""The data sets of `benchmarks.studies.recalibration`: made ones whose event rates are known, and
+predictions of real models.
 """
 
 from __future__ import annotations

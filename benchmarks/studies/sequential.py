@@ -1,7 +1,8 @@
 """False alarms of `SequentialTest` over 10,000 looks, and how many rows it needs to find six kinds
 of miscalibration.
 
-    python -m benchmarks.studies.sequential docs/data/sequential-null.csv docs/data/sequential-power.csv
+    python -m benchmarks.studies.sequential docs/data/sequential-null.csv
+    docs/data/sequential-power.csv
 
 A series is a false alarm if the e-value reaches 20 at any of 10,000 looks. The rivals look after
 every 100 rows: a fixed-n test of the mean of ``(y - p)(1, logit p)`` by its exact variance

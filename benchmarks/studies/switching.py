@@ -4,8 +4,8 @@
 
 Draws samples from twelve populations meant to break the bound, whose largest loss by the switch is
 known exactly. Counts the samples whose `harm_bound` is below the loss: at a confidence of 95%, and
-at 50%, where a failure is easiest to see. (`benchmarks.studies.proofs` is about `gain_at_least`.) Beside
-`harm_bound`: Hoeffding's bound, and on some of the samples the upper end of a bootstrap, the
+at 50%, where a failure is easiest to see. (`benchmarks.studies.proofs` is about `gain_at_least`.)
+Beside `harm_bound`: Hoeffding's bound, and on some of the samples the upper end of a bootstrap, the
 quantile of the largest loss among resampled rows (or groups).
 """
 

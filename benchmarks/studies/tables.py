@@ -98,7 +98,10 @@ def as_is() -> str:
         some = [x for x in lines if x["population"] == name]
         by_size = {x["n"]: x for x in some if x["confidence_level"] == "0.95"}
         cells = [
-            f"{float(by_size[n]['bound_adaptive']):.4f} / {float(by_size[n]['bound_hoeffding']):.4f}"
+            (
+                f"{float(by_size[n]['bound_adaptive']):.4f} / "
+                f"{float(by_size[n]['bound_hoeffding']):.4f}"
+            )
             for n in sizes
         ]
         failed = []
@@ -157,7 +160,10 @@ def lower_bounds() -> str:
     for x in read("proofs.csv"):
         if x["confidence_level"] == "0.5":
             found = [
-                f"{x[f'{k}_failed']} of {x['repeats']}; {float(x[f'{k}_at_least']):.4f} ({float(x[f'true_{k}']):.4f})"
+                (
+                    f"{x[f'{k}_failed']} of {x['repeats']}; {float(x[f'{k}_at_least']):.4f} "
+                    f"({float(x[f'true_{k}']):.4f})"
+                )
                 for k in ("loss", "gain", "worth")
             ]
             rows.append([x["population"], x["rows"], *found])
@@ -212,7 +218,9 @@ def proven_targets() -> str:
 
 
 def anytime() -> str:
-    """The bound for one number of rows and the one at any time, for both responses, by population."""
+    """The bound for one number of rows and the one at any time, for both responses, by
+    population.
+    """
     lines, rows = read("anytime-price.csv"), []
     sizes = list(dict.fromkeys(x["n"] for x in lines))
     for name, response in dict.fromkeys((x["population"], x["response"]) for x in lines):
@@ -329,7 +337,9 @@ def detection_stored() -> str:
 
 
 def _by_stream(name: str, by: str) -> dict[tuple[str, str], dict[str, dict[str, str]]]:
-    """The lines of each stream and number of rows; "model" is the better one where there are two."""
+    """The lines of each stream and number of rows; "model" is the better one where there are
+    two.
+    """
     found: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
     for x in read(name):
         found.setdefault((x["stream"], x["n"]), {})[x[by]] = x
@@ -478,7 +488,9 @@ def _given(line: dict[str, str]) -> str:
 
 
 def other_grades() -> str:
-    """The grades with costs, of independent rows, in groups and with weights: all sizes together."""
+    """The grades with costs, of independent rows, in groups and with weights: all sizes
+    together.
+    """
     lines, rows = [x for x in read("grades.csv") if x["costs"] == "yes"], []
     kinds = list(dict.fromkeys(x["rows"] for x in lines))
     for name in dict.fromkeys(x["population"] for x in lines):
@@ -658,7 +670,8 @@ def range_bounds() -> str:
                 key = {"bound": kind, "range": some, "confidence_level": level}
                 found = [x for x in lines if key.items() <= x.items()]
                 cells.append(
-                    f"{sum(int(x['violations']) for x in found)} of {sum(int(x['repeats']) for x in found):,}"
+                    f"{sum(int(x['violations']) for x in found)} of "
+                    f"{sum(int(x['repeats']) for x in found):,}"
                 )
         rows.append([kind, *cells])
     head = [
@@ -773,15 +786,18 @@ def clusters_worst() -> str:
         for label in ("before", "now")
     }
     cases = [
-        f"{int(x['clusters']):,} clusters ({x['sizes']}{' rows' * (x['sizes'] == '1 or 50')}), events in "
-        f"{float(x['rate']):.0%}, {x['dependence']} ({int(x['rejected']) / int(x['simulations']):.0%})"
+        (
+            f"{int(x['clusters']):,} clusters ({x['sizes']}{' rows' * (x['sizes'] == '1 or 50')}), "
+            f"events in {float(x['rate']):.0%}, {x['dependence']} "
+            f"({int(x['rejected']) / int(x['simulations']):.0%})"
+        )
         for x in found["now"]
     ]
     total = sum(x["label"] == "now" for x in lines)
     which = f": {'; '.join(cases)}" if cases else ""
     return (
-        f"Of {total} populations, a calibrated forecast is rejected in more than {OFTEN:.0%} of the samples in "
-        f"{len(found['before'])} before and in {len(found['now'])} now{which}."
+        f"Of {total} populations, a calibrated forecast is rejected in more than {OFTEN:.0%} of "
+        f"the samples in {len(found['before'])} before and in {len(found['now'])} now{which}."
     )
 
 
@@ -855,7 +871,8 @@ def base_rate_bounds() -> str:
                     max(int(x[f"violations_{rate}"]) for x in at),
                 )
                 cells.append(
-                    f"{failed} of {sum(int(x['repeats']) for x in at):,} (at most {worst} of {at[0]['repeats']})"
+                    f"{failed} of {sum(int(x['repeats']) for x in at):,} (at most {worst} of "
+                    f"{at[0]['repeats']})"
                 )
             rows.append(
                 [design, f"{int(n):,}", rate if rate != "range" else "0.005 to 0.05", *cells]

@@ -120,7 +120,9 @@ def random_population(rng: np.random.Generator, points: int = 20_000) -> tuple[F
 
 
 def excess(seed: int, n: int, low: float, high: float) -> tuple[float, float] | None:
-    """The largest loss in the range over the best possible, by weights everywhere and in the range."""
+    """The largest loss in the range over the best possible, by weights everywhere and in the
+    range.
+    """
     rng, names = np.random.default_rng(seed), list(METHODS)
     prob, rate = random_population(rng)
     at = rng.integers(len(prob), size=n)

@@ -130,7 +130,9 @@ def cases() -> dict[str, Case]:
 
 
 def one(case: Case, n: int, repeats: int) -> Iterator[dict[str, Any]]:
-    """Draw `repeats` samples and count, at each level; always the same ones for the same arguments."""
+    """Draw `repeats` samples and count, at each level; always the same ones for the same
+    arguments.
+    """
     rng, truth = np.random.default_rng([zlib.crc32(case.name.encode()), n]), case.truth()
     found: dict[float, list[tuple[float, float, float]]] = {level: [] for level in LEVELS}
     for _ in range(repeats):

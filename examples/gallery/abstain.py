@@ -1,8 +1,8 @@
 # %% [markdown]
 # # When should my language model answer, and when say "I don't know"?
 #
-# 4,000 answers with the confidence that the model stated (simulated; it is too sure). A wrong answer costs three times
-# what a right one is worth.
+# 4,000 answers with the confidence that the model stated (simulated; it is too sure). A wrong
+# answer costs three times what a right one is worth.
 
 # %%
 import numpy as np
@@ -25,5 +25,5 @@ print(a)
 rainproof.decisions.risk_coverage(right, stated).plot()
 
 # %% [markdown]
-# **So:** the rule is "answer where the recalibrated confidence is at least 3 / (3 + 1)". What the model states is not
-# yet that number.
+# **So:** the rule is "answer where the recalibrated confidence is at least 3 / (3 + 1)". What the
+# model states is not yet that number.

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # My model tells three classes apart. When do I believe it, and when do I ask?
 #
-# A naive Bayes classifier reads threes, fives and eights on a bad scan, which has every third pixel. To read one
-# wrongly costs 5, to ask a person costs 1, and to read it right costs nothing.
+# A naive Bayes classifier reads threes, fives and eights on a bad scan, which has every third
+# pixel. To read one wrongly costs 5, to ask a person costs 1, and to read it right costs nothing.
 
 # %%
 import numpy as np
@@ -32,5 +32,5 @@ print(rainproof.measures.measure_classes(sample, measures=["soft_binned_cdl"]))
 rainproof.assess(sample[8]).reliability.plot()
 
 # %% [markdown]
-# **So:** where it would read an eight, ask. The classifier is too sure, and hardly ever asks. Both statements are in
-# hindsight, about these rows, to which the recalibration was fitted too.
+# **So:** where it would read an eight, ask. The classifier is too sure, and hardly ever asks. Both
+# statements are in hindsight, about these rows, to which the recalibration was fitted too.

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Can I act on the scores of my classifier?
 #
-# A naive Bayes classifier looks for handwritten threes. A missed three costs me five times a false alarm, so I would
-# act on every score above 1/6.
+# A naive Bayes classifier looks for handwritten threes. A missed three costs me five times a false
+# alarm, so I would act on every score above 1/6.
 
 # %%
 from sklearn.datasets import load_digits
@@ -19,12 +19,13 @@ a = rainproof.assess(y, p, task=task)
 print(a)
 
 # %% [markdown]
-# The scores rank the digits, but they are no probabilities yet. The map that comes with the verdict makes them so:
+# The scores rank the digits, but they are no probabilities yet. The map that comes with the verdict
+# makes them so:
 
 # %% How often it is a three, far below what the classifier says, and the map that mends it
 print(a.recalibrator.predict([0.01, 0.5, 1.0]).round(2))
 a.reliability.plot(recalibration=a.recalibrator.map_)
 
 # %% [markdown]
-# **So:** keep the classifier, act on the recalibrated score. The picture shows why: of the digits that the classifier
-# is certain of, most are no threes.
+# **So:** keep the classifier, act on the recalibrated score. The picture shows why: of the digits
+# that the classifier is certain of, most are no threes.

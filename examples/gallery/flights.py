@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Is my model still good, now that it is in production?
 #
-# A model of January to August 2013 predicts each day which flights out of New York will be late. From September on it
-# is used. Is there a day on which somebody should have been told?
+# A model of January to August 2013 predicts each day which flights out of New York will be late.
+# From September on it is used. Is there a day on which somebody should have been told?
 
 # %%
 import runpy
@@ -20,5 +20,5 @@ print(*line.sentences(), sep="\n")
 line.plot()
 
 # %% [markdown]
-# **So:** flights of one day share their weather, hence `dependent=True`: one day is one observation. Each day is a
-# few thousand numbers, and the alarm allows for having looked every day.
+# **So:** flights of one day share their weather, hence `dependent=True`: one day is one
+# observation. Each day is a few thousand numbers, and the alarm allows for having looked every day.

@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Which payments do I check, when some are large and some are small?
 #
-# A model says how likely each of 20,000 card payments is a fraud (simulated; 2% are). To check one that is good costs
-# 5; a fraud that passes costs its amount. So one threshold for all payments cannot be right.
+# A model says how likely each of 20,000 card payments is a fraud (simulated; 2% are). To check one
+# that is good costs 5; a fraud that passes costs its amount. So one threshold for all payments
+# cannot be right.
 
 # %%
 import numpy as np
@@ -20,9 +21,10 @@ task = rainproof.DecisionTask.from_costs(
 a = rainproof.assess(fraud, said, task=task)
 print(a)
 
-# %% Cost per payment of six ways to decide: recalibrated costs least, but for foresight, and checking all most
+# %% Cost per payment of six ways to decide: recalibrated costs least, but for foresight, and
+# checking all most
 a.task.plot()
 
 # %% [markdown]
-# **So:** check a payment from its own threshold on, 5 / (5 + amount). "Best cut-off" is the best single threshold for
-# all payments: what it costs more is what the amounts are worth.
+# **So:** check a payment from its own threshold on, 5 / (5 + amount). "Best cut-off" is the best
+# single threshold for all payments: what it costs more is what the amounts are worth.

@@ -1,8 +1,9 @@
 # %% [markdown]
 # # Our risk score comes from elsewhere. In which of our hospitals can we use it?
 #
-# 8 hospitals, 6,000 patients (simulated): the score says how likely an infection is. In two hospitals it happens
-# almost twice as often as it says. To treat in vain costs a ninth of an infection that was not treated.
+# 8 hospitals, 6,000 patients (simulated): the score says how likely an infection is. In two
+# hospitals it happens almost twice as often as it says. To treat in vain costs a ninth of an
+# infection that was not treated.
 
 # %%
 import numpy as np
@@ -24,7 +25,7 @@ print(a.segments)
 a.segments.plot()
 
 # %% [markdown]
-# **So:** `q` allows for having looked at eight hospitals: of those with `q` below 5%, at most 5% are expected to be
-# false alarms. `Recalibrator().fit(risk, infected, by={"hospital": hospital})` gives a map of its own to each hospital
-# that is proven to gain by one; these rows are too few to prove it of any. The patients of a new hospital are none of
-# these, and nothing here is about them.
+# **So:** `q` allows for having looked at eight hospitals: of those with `q` below 5%, at most 5%
+# are expected to be false alarms. `Recalibrator().fit(risk, infected, by={"hospital": hospital})`
+# gives a map of its own to each hospital that is proven to gain by one; these rows are too few to
+# prove it of any. The patients of a new hospital are none of these, and nothing here is about them.

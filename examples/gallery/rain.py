@@ -1,8 +1,8 @@
 # %% [markdown]
 # # The forecast says 30% rain. Do I take the umbrella?
 #
-# 2,000 forecasts (simulated), and whether it rained. To get wet costs me as much as carrying an umbrella on six dry
-# days.
+# 2,000 forecasts (simulated), and whether it rained. To get wet costs me as much as carrying an
+# umbrella on six dry days.
 
 # %%
 import numpy as np
@@ -27,5 +27,5 @@ print(a.advice_at(0.3))
 a.value.plot()
 
 # %% [markdown]
-# **So:** at a stated 30% I take it, and so I would at much less. The forecaster is too sure of himself; the map
-# repairs that for all his readers, whatever they have to lose.
+# **So:** at a stated 30% I take it, and so I would at much less. The forecaster is too sure of
+# himself; the map repairs that for all his readers, whatever they have to lose.

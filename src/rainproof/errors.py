@@ -206,7 +206,8 @@ HIDDEN_PARAMETER = (
     r"(?:[?&](?:\w*(?:passw|pwd|secret|token|key)\w*|sig|sas)|\b\w*passw(?:or)?d\s*)="
 )
 """What stands before a secret in the query of an address, such as ``?account_key=``, or among the
-words that PostgreSQL takes in place of an address: ``host=h password=``. A pattern without capitals.
+words that PostgreSQL takes in place of an address: ``host=h password=``. A pattern without
+capitals.
 """
 
 _SECRET = re.compile(

@@ -102,9 +102,12 @@ def test_the_next_step_can_be_run_as_it_is(tmp_path, monkeypatch, capsys):
     out = capsys.readouterr().out
     lines = [line.strip() for line in out.splitlines() if line.startswith("    rainproof ")]
     assert lines == [
-        "rainproof recalibrate 'two words.csv' --prob 'my prob' --outcome y --pos-label yes --seed 3 -o "
-        "'two words-map.json'",
-        "rainproof apply new.csv --map 'two words-map.json' --prob 'my prob' -o new-recalibrated.csv",
+        (
+            "rainproof recalibrate 'two words.csv' --prob 'my prob' --outcome y --pos-label yes "
+            "--seed 3 -o 'two words-map.json'"
+        ),
+        "rainproof apply new.csv --map 'two words-map.json' --prob 'my prob' -o "
+        "new-recalibrated.csv",
     ]
     verdict = json.loads(Path("a.json").read_text())
     assert verdict["verdict"]["commands"] == lines
@@ -171,9 +174,9 @@ def test_a_verdict_on_recalibrated_rows_says_what_it_is_worth(rain, capsys):
     assert main(["assess", "rain.csv", "--outcome", "y"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert (
-        "if its map was fitted to these rows, this verdict is too favourable; judge it on other rows"
-        in said
-    )
+        "if its map was fitted to these rows, this verdict is too favourable; judge it on other "
+        "rows"
+    ) in said
 
 
 def lines_of(path, prob="p"):
@@ -353,14 +356,14 @@ def test_quiet_and_warnings(tmp_path, capsys, monkeypatch):
         ),
         (
             ["--cost-fp", "-3", "--cost-fn", "3"],
-            "argument --cost-fp: must be a positive, finite number, or the name of a column; it is '-3' "
-            "(see 'rainproof assess --help')",
+            "argument --cost-fp: must be a positive, finite number, or the name of a column; it "
+            "is '-3' (see 'rainproof assess --help')",
         ),
         (["-o", "rain.csv"], "rain.csv is the file to read: the result would overwrite it"),
         (
             ["--fail-on", "avoid,care"],
-            "argument --fail-on: must name grades (use, recalibrate, avoid, unknown), with commas; it has 'care' "
-            "(see 'rainproof assess --help')",
+            "argument --fail-on: must name grades (use, recalibrate, avoid, unknown), with "
+            "commas; it has 'care' (see 'rainproof assess --help')",
         ),
         (
             ["--groups", "p"],

@@ -89,7 +89,10 @@ def test_the_next_step_is_a_command(rain, capsys):
     assert main(["assess-many", *FORECASTS, "--seed", "3", "--json"]) == 0
     verdicts = [one["verdict"] for one in json.loads(capsys.readouterr().out)["assessments"]]
     for name, verdict in zip("pq", verdicts, strict=True):
-        line = f"rainproof recalibrate rain.csv --prob {name} --outcome y --seed 3 -o rain-{name}-map.json"
+        line = (
+            f"rainproof recalibrate rain.csv --prob {name} --outcome y --seed 3 -o "
+            f"rain-{name}-map.json"
+        )
         assert line in json.dumps(verdict)
 
 

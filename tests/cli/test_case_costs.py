@@ -207,7 +207,10 @@ def test_the_next_command_within_a_capacity_runs(payments, capsys):
         for line in capsys.readouterr().out.splitlines()
         if line.startswith("    rainproof decide")
     ]
-    expected = "rainproof decide new.csv --prob p --cost-fp 5 --cost-fn 30 --capacity 0.025 --id ID -o new-decided.csv"
+    expected = (
+        "rainproof decide new.csv --prob p --cost-fp 5 --cost-fn 30 --capacity 0.025 --id ID -o "
+        "new-decided.csv"
+    )
     assert lines == [expected.split()]
     Path("new.csv").write_text(Path("payments.csv").read_text().replace("payment,", "ID,", 1))
     assert main(lines[0][1:]) == 0

@@ -299,7 +299,9 @@ def test_streams_that_were_closed(rain, monkeypatch):
 
 
 def test_the_demo(tmp_path, monkeypatch, capsys):
-    """What `make demo` runs: the data set is the same every time, and its forecaster overconfident."""
+    """What `make demo` runs: the data set is the same every time, and its forecaster
+    overconfident.
+    """
     script, file = str(ROOT / "examples" / "make_rain_data.py"), tmp_path / "demo" / "rain.csv"
     monkeypatch.setattr(sys, "argv", [script, str(file)])
     texts = set()

@@ -13,7 +13,10 @@ def completions(script, *words):
     """What bash offers for the last of these words."""
     line = " ".join(f"'{word}'" for word in words)
     code = f'source "$0"; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; '
-    code += f"_shtab_rainproof rainproof '{words[-1]}' '{words[-2]}'; printf \"%s\\n\" \"${{COMPREPLY[@]}}\""
+    code += (
+        f"_shtab_rainproof rainproof '{words[-1]}' '{words[-2]}'; printf \"%s\\n\" "
+        '"${COMPREPLY[@]}"'
+    )
     done = subprocess.run(
         ["bash", "-c", code, script], capture_output=True, text=True, check=True, cwd=script.parent
     )

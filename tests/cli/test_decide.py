@@ -58,7 +58,10 @@ def test_predictions_that_the_map_has_not_seen_are_noted(rain, capsys):
     capsys.readouterr()
     new = ["--prob", "p", "-o", "out.csv", "--force"]
     low, high = rainproof.load("map.json").map_.fitted_range
-    note = "rainproof: note: 10 rows (10%) have predictions outside of those that the map was fitted to"
+    note = (
+        "rainproof: note: 10 rows (10%) have predictions outside of those that "
+        "the map was fitted to"
+    )
     decide = ["decide", "new.csv", "--policy", "policy.json", "--id", "day"]
     for command in (decide, ["apply", "new.csv", "--map", "map.json"]):
         assert main([*command, *new]) == 0
@@ -91,9 +94,10 @@ def test_from_what_is_at_stake_to_what_to_do(rain, capsys):
     other = (np.array(actions) != task.best_response(p)).sum()
     assert 0 < other < either
     assert " ".join(out.split()).startswith(
-        f"rain.csv: 400 rows decided: 'wait' {waits} times, 'act' {N - waits} times Probabilities are rounded "
-        f"at random to a neighbouring multiple of 1/{grid.grid} first. {either} rows ({either / 4:.3g}%) could get "
-        f"either of two actions, depending on the id; {other} got another action than without rounding. "
+        f"rain.csv: 400 rows decided: 'wait' {waits} times, 'act' {N - waits} times "
+        f"Probabilities are rounded at random to a neighbouring multiple of 1/{grid.grid} first. "
+        f"{either} rows ({either / 4:.3g}%) could get either of two actions, depending on the "
+        f"id; {other} got another action than without rounding. "
     )
     lines = Path("out.csv").read_text().splitlines()
     expected = Path("rain.csv").read_text().splitlines()
@@ -152,7 +156,8 @@ def test_random_numbers_as_actions(rain, capsys):
     rainproof.RoundingPolicy(rainproof.DecisionTask.quadratic(), 8).save("policy.json")
     assert main(DECIDE) == 0
     assert capsys.readouterr().out == (
-        "rain.csv: 400 rows decided\nProbabilities are rounded at random to a neighbouring multiple of 1/8 first.\n"
+        "rain.csv: 400 rows decided\nProbabilities are rounded at random to a neighbouring "
+        "multiple of 1/8 first.\n"
         "Result written to out.csv\n"
     )
 
@@ -194,8 +199,9 @@ WRONG = {
     ),
     "no such kind": (
         [*DECIDE, "-o", "out.doc"],
-        "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .txt, .txt.gz, .parquet, .pq, .feather, "
-        ".arrow, .jsonl, .jsonl.gz, .ndjson, .ndjson.gz, .json, .json.gz, .xlsx, .xlsb, .xls or .ods; it is 'out.doc'",
+        "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .txt, .txt.gz, "
+        ".parquet, .pq, .feather, .arrow, .jsonl, .jsonl.gz, .ndjson, .ndjson.gz, .json, "
+        ".json.gz, .xlsx, .xlsb, .xls or .ods; it is 'out.doc'",
     ),
     "into a folder": ([*DECIDE, "-o", "."], "cannot write .: it is not a regular file"),
     "no such folder": (
@@ -216,24 +222,28 @@ WRONG = {
     "a stake and a half": ([*POLICY, "--threshold", "0.5", "--cost-fn", "3"], STAKE),
     "a negative cost": (
         [*POLICY, "--cost-fp", "-3", "--cost-fn", "3"],
-        "argument --cost-fp: must be a positive, finite number, or the name of a column; it is '-3' "
-        "(see 'rainproof policy --help')",
+        "argument --cost-fp: must be a positive, finite number, or the name of a column; it is "
+        "'-3' (see 'rainproof policy --help')",
     ),
     "a threshold of 2": (
         [*POLICY, "--threshold", "2"],
-        "argument --threshold: must be a number above 0 and below 1; it is '2' (see 'rainproof policy --help')",
+        "argument --threshold: must be a number above 0 and below 1; it is '2' (see 'rainproof "
+        "policy --help')",
     ),
     "a threshold in percent": (
         [*POLICY, "--threshold", "35%"],
-        "argument --threshold: must be a number above 0 and below 1; it is '35%' (see 'rainproof policy --help')",
+        "argument --threshold: must be a number above 0 and below 1; it is '35%' (see "
+        "'rainproof policy --help')",
     ),
     "a negative seed": (
         [*COSTS, "--seed", "-1"],
-        "argument --seed: must be an integer from 0 to 2**64 - 1; it is '-1' (see 'rainproof policy --help')",
+        "argument --seed: must be an integer from 0 to 2**64 - 1; it is '-1' (see 'rainproof "
+        "policy --help')",
     ),
     "a grid that is none": (
         [*COSTS, "--grid", "48"],
-        "argument --grid: must be a power of two from 2 to 65,536; it is '48' (see 'rainproof policy --help')",
+        "argument --grid: must be a power of two from 2 to 65,536; it is '48' (see 'rainproof "
+        "policy --help')",
     ),
     "a policy over the source": (
         [*COSTS, "-o", "rain.csv"],

@@ -213,7 +213,9 @@ def written(tmp_path_factory):
 
 
 def enter(folder, written, monkeypatch):
-    """Fill a folder with links to those files, and run commands there; a browser is never opened."""
+    """Fill a folder with links to those files, and run commands there; a browser is never
+    opened.
+    """
     for path in written.iterdir():
         (folder / path.name).symlink_to(path)
     monkeypatch.chdir(folder)
@@ -268,7 +270,10 @@ def test_an_empty_name_of_a_file_is_a_wrong_argument(here, capsys, command, file
     named = "/".join(file.option_strings) or file.metavar
     what = "folder" if file.metavar == "FOLDER" else "file"
     where = "" if file.dest in ("file", "source") else " on this machine"
-    expected = f"argument {named}: must be the name of a {what}{where}; it is '' (see 'rainproof {command} --help')"
+    expected = (
+        f"argument {named}: must be the name of a {what}{where}; it is '' (see 'rainproof "
+        f"{command} --help')"
+    )
     assert capsys.readouterr() == ("", f"rainproof: error: {expected}\n")
 
 

@@ -146,24 +146,47 @@ def test_typed_columns_and_given_ones(tmp_path, capsys):
 
 
 WRONG = {
-    "u,v,y\n0.1,0.2,1\n": "--prob is missing, and standard input has 2 columns that it could be: 'u', 'v'",
-    "p,u,v\n0.1,0,1\n": "--outcome is missing, and standard input has 2 columns that it could be: 'u', 'v'",
-    "p,y\n10,0\n80,1\n": "--prob is missing, and no column of standard input looks like it (probabilities lie in "
-    "[0, 1]; if 'p' is in percent, add --percent)",
-    "p,y\n1,0\n0,1\n": "--prob is missing, and no column of standard input looks like it (numbers from 0 to 1; 'p' "
-    "holds 0 and 1 alone: classes, not probabilities)",
-    "p,y\n0.1,1\n0.2,2\n": "--outcome is missing, and no column of standard input looks like it (0 and 1; for 'y' name "
-    "the event: --outcome y --pos-label 1 or 2)",
-    "x,y\n7,0\n": "--prob is missing, and no column of standard input looks like it (numbers from 0 to 1)",
-    "p,s\n0.1,no\n0.2,yes\n": "--outcome is missing, and no column of standard input looks like it (0 and 1; for 's' "
-    "name the event: --outcome s --pos-label no or yes)",
-    "p,y\n-1.5,0\n2,1\n": "--prob is missing, and no column of standard input looks like it (numbers from 0 to 1; if "
-    "'p' holds log-odds, make them 1 / (1 + exp(-x)) first)",
-    "p,y\nlikely,1\nnever,0\n": "--prob is missing, and no column of standard input looks like it (numbers from 0 to "
-    "1; for words in 'p': --prob p --confidence-words FILE)",
-    "p,y\n0.1,0\n0.2,0.5\n0.3,1\n": "--outcome is missing, and no column of standard input looks like it (0 and 1; for "
-    "shares of the event: --outcome y --fractional)",
-    "p\n0.1\n": "--outcome is missing, and no column of standard input looks like it (0 and 1, or true and false)",
+    "u,v,y\n0.1,0.2,1\n": (
+        "--prob is missing, and standard input has 2 columns that it could be: 'u', 'v'"
+    ),
+    "p,u,v\n0.1,0,1\n": (
+        "--outcome is missing, and standard input has 2 columns that it could be: 'u', 'v'"
+    ),
+    "p,y\n10,0\n80,1\n": (
+        "--prob is missing, and no column of standard input looks like it (probabilities lie in "
+        "[0, 1]; if 'p' is in percent, add --percent)"
+    ),
+    "p,y\n1,0\n0,1\n": (
+        "--prob is missing, and no column of standard input looks like it (numbers from 0 to 1; "
+        "'p' holds 0 and 1 alone: classes, not probabilities)"
+    ),
+    "p,y\n0.1,1\n0.2,2\n": (
+        "--outcome is missing, and no column of standard input looks like it (0 and 1; for 'y' "
+        "name the event: --outcome y --pos-label 1 or 2)"
+    ),
+    "x,y\n7,0\n": (
+        "--prob is missing, and no column of standard input looks like it (numbers from 0 to 1)"
+    ),
+    "p,s\n0.1,no\n0.2,yes\n": (
+        "--outcome is missing, and no column of standard input looks like it (0 and 1; for 's' "
+        "name the event: --outcome s --pos-label no or yes)"
+    ),
+    "p,y\n-1.5,0\n2,1\n": (
+        "--prob is missing, and no column of standard input looks like it (numbers from 0 to 1; if "
+        "'p' holds log-odds, make them 1 / (1 + exp(-x)) first)"
+    ),
+    "p,y\nlikely,1\nnever,0\n": (
+        "--prob is missing, and no column of standard input looks like it (numbers from 0 to 1; "
+        "for words in 'p': --prob p --confidence-words FILE)"
+    ),
+    "p,y\n0.1,0\n0.2,0.5\n0.3,1\n": (
+        "--outcome is missing, and no column of standard input looks like it (0 and 1; for shares "
+        "of the event: --outcome y --fractional)"
+    ),
+    "p\n0.1\n": (
+        "--outcome is missing, and no column of standard input looks like it (0 and 1, or true and "
+        "false)"
+    ),
     "p,y\n": "standard input has columns but no rows",
 }
 
@@ -278,17 +301,28 @@ def test_errors_name_the_way_out_and_the_line(tmp_path, monkeypatch, capsys):
     Path("f.csv").write_text("p,y\n-1.5,0\n2.5,1\n")
     Path("g.jsonl").write_text('\n{"p": -0.5, "y": 1}\n')
     for file, message in {
-        "a.csv": "p must not contain nulls (missing values); 1 value does, the first is p[1] (line 5); "
-        "--drop-missing leaves such rows out",
-        "b.tsv": "y must be 0 or 1 (--pos-label names the event among other labels); 1 value does not, the first is "
-        "y[1] = 2.0 (line 3); the labels are 0 and 2: if 2 is the event, add --pos-label 2",
+        "a.csv": (
+            "p must not contain nulls (missing values); 1 value does, the first is p[1] (line 5); "
+            "--drop-missing leaves such rows out"
+        ),
+        "b.tsv": (
+            "y must be 0 or 1 (--pos-label names the event among other labels); 1 value does not, "
+            "the first is y[1] = 2.0 (line 3); the labels are 0 and 2: if 2 is the event, add "
+            "--pos-label 2"
+        ),
         "c.csv": "p must lie in [0, 1]; 1 value does not, the first is p[1] = 2.0 (line 3)",
-        "d.csv": "p must lie in [0, 1]; 2 values do not, the first is p[0] = 50.0 (line 2); if it is in percent, "
-        "add --percent",
-        "f.csv": "p must lie in [0, 1]; 2 values do not, the first is p[0] = -1.5 (line 2); if these are log-odds, "
-        "apply the logistic function first: 1 / (1 + exp(-x))",
-        "g.jsonl": "p must lie in [0, 1]; 1 value does not, the first is p[0] = -0.5 (line 2); if these are logarithms "
-        "of probabilities, apply exp first",
+        "d.csv": (
+            "p must lie in [0, 1]; 2 values do not, the first is p[0] = 50.0 (line 2); if it is in "
+            "percent, add --percent"
+        ),
+        "f.csv": (
+            "p must lie in [0, 1]; 2 values do not, the first is p[0] = -1.5 (line 2); if these "
+            "are log-odds, apply the logistic function first: 1 / (1 + exp(-x))"
+        ),
+        "g.jsonl": (
+            "p must lie in [0, 1]; 1 value does not, the first is p[0] = -0.5 (line 2); if these "
+            "are logarithms of probabilities, apply exp first"
+        ),
     }.items():
         assert main(["measure", file, *QUIET]) == 2
         assert capsys.readouterr().err == f"rainproof: error: {message}\n"
@@ -340,12 +374,18 @@ def test_numbers_that_hardly_are_in_percent(tmp_path, monkeypatch, capsys):
     Path("a.csv").write_bytes(CSV)
     rainproof.Recalibrator(rng=0).fit([0.2, 0.8] * 50, [0, 1] * 50).save("map.json")
     apply = ["apply", "a.csv", "--map", "map.json", "--prob", "p", "-o", "out.csv"]
-    said = "p is read in percent, and its largest value is 0.8: if that means 80%, it is not in percent"
+    said = (
+        "p is read in percent, and its largest value is 0.8: if that means 80%, "
+        "it is not in percent"
+    )
     for command in (["measure", "a.csv", *QUIET], apply):
         assert main([*command, "--percent"]) == 0
         out, err = capsys.readouterr()
         assert err.startswith(f"rainproof: note: {said}\n"), command
-        outside = "4 rows (100%) have predictions outside of those that the map was fitted to (0.2 to 0.8)"
+        outside = (
+            "4 rows (100%) have predictions outside of those that the map was "
+            "fitted to (0.2 to 0.8)"
+        )
         assert err.splitlines()[1:] == [f"rainproof: note: {outside}"] * (command is apply)
         assert ("The new column is not in percent: it is from 0 to 1\n" in out) == (
             command is apply

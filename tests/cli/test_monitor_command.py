@@ -405,13 +405,13 @@ def test_monitor_draws(capsys, name):
         (["gone"], "cannot read gone: No such file or directory"),
         (
             ["today.parquet"],
-            "today.parquet is not a folder of stored samples: for files of rows name the column of periods, such as "
-            "'rainproof monitor today.parquet --by day'",
+            "today.parquet is not a folder of stored samples: for files of rows name the column "
+            "of periods, such as 'rainproof monitor today.parquet --by day'",
         ),
         (
             ["days", "my days"],
-            "days is not a folder of stored samples: for files of rows name the column of periods, such as "
-            "'rainproof monitor days 'my days' --by day'",
+            "days is not a folder of stored samples: for files of rows name the column of "
+            "periods, such as 'rainproof monitor days 'my days' --by day'",
         ),
         (
             ["days", "--pos-label", "x"],
@@ -423,8 +423,8 @@ def test_monitor_draws(capsys, name):
         ),
         (
             ["."],
-            "today.parquet is not a stored sample: it is a Parquet file of other columns, which rainproof.scan reads; "
-            "'rainproof store' and Sample.save write samples",
+            "today.parquet is not a stored sample: it is a Parquet file of other columns, which "
+            "rainproof.scan reads; 'rainproof store' and Sample.save write samples",
         ),
         (
             ["days", "--window", "0"],

@@ -53,9 +53,9 @@ def test_the_price_of_the_guarantee(calibrated, capsys):
     cost, losses = policy_cost(policy, sample), rainproof.choose_grid(sample).losses
     assert cost.policy > plain
     assert (
-        f"between 0 and 0.0625 may get either action, depending on its id. That is {100 * (p < 0.0625).mean():.3g}%"
-        in text
-    )
+        "between 0 and 0.0625 may get either action, depending on its id. That is "
+        f"{100 * (p < 0.0625).mean():.3g}%"
+    ) in text
     assert f"this policy, on average over its rounding {cost.policy:.4g}" in text
     assert f"'act' from 0.04762 on, without rounding {plain:.4g}" in text
     assert f"always 'act' {1 - y.mean():.4g} always 'wait' {20 * y.mean():.4g}" in text
@@ -67,9 +67,9 @@ def test_the_price_of_the_guarantee(calibrated, capsys):
     assert losses[4] > losses[3] == losses.min()
     assert f"but its guarantee is no better: --grid 32 costs {finer:.4g} per case, with " in text
     assert (
-        "grades these probabilities \"use\" and recommends 'act' from 0.04762 on, which needs no policy."
-        in text
-    )
+        "grades these probabilities \"use\" and recommends 'act' from 0.04762 on, which needs "
+        "no policy."
+    ) in text
 
 
 def test_a_grid_of_ones_own(calibrated, capsys):
@@ -118,9 +118,9 @@ def test_rounding_that_costs_nothing_or_less(calibrated, capsys):
     assert main(COSTS) == 0
     assert "That is 0% of these rows." in (out := " ".join(capsys.readouterr().out.split()))
     assert (
-        "On these rows rounding costs nothing. Always 'act' costs no more than either on these rows."
-        in out
-    )
+        "On these rows rounding costs nothing. Always 'act' costs no more than either on these "
+        "rows."
+    ) in out
     saved(np.where(y, 0.24, 0.26), y)
     assert main([*POLICY, "--threshold", "0.25", "--grid", "2"]) == 0
     assert (

@@ -66,7 +66,8 @@ def test_from_past_outcomes_to_better_numbers(rain, capsys):
     value = column("out.csv", "p_recalibrated")
     np.testing.assert_array_equal(value, r.predict(p), strict=True)
     assert capsys.readouterr().out == (
-        f"rain.csv: 3,000 rows recalibrated; they said {p.mean():.0%} on average and now say {value.mean():.0%}\n"
+        f"rain.csv: 3,000 rows recalibrated; they said {p.mean():.0%} on average and now say "
+        f"{value.mean():.0%}\n"
         "Result written to out.csv\n"
     )
     assert {path.name for path in Path().iterdir()} == {
@@ -289,7 +290,8 @@ def test_rows_that_nothing_can_be_fitted_to(rain, capsys):
     assert main(["recalibrate", "few.csv", *RECALIBRATE[2:]]) == 0
     out, err = capsys.readouterr()
     assert err.startswith(
-        "rainproof: warning: the map changes nothing: p has 2 rows: nothing is fitted to\nfewer than 20"
+        "rainproof: warning: the map changes nothing: p has 2 rows: nothing is fitted to\nfewer "
+        "than 20"
     )
     assert "Note" not in out  # once is enough
     assert "\nMethod 'none': nothing could be fitted" in out
@@ -429,8 +431,9 @@ def test_unequal_weights_are_refused_where_rows_are_pooled(rain, capsys, monkeyp
     monkeypatch.setattr("rainproof.verdict.assessing.MANY_ROWS", 100)
     assert main([*RECALIBRATE, "--weight", "w", "--by", "side"]) == 2
     assert capsys.readouterr().err == (
-        "rainproof: error: --weight must have the same value in every row here, as rows of files are pooled before "
-        "they are divided: for unequal weights use Python, rainproof.Recalibrator().fit(p, y, sample_weight=w)\n"
+        "rainproof: error: --weight must have the same value in every row here, as rows of "
+        "files are pooled before they are divided: for unequal weights use Python, "
+        "rainproof.Recalibrator().fit(p, y, sample_weight=w)\n"
     )
 
 

@@ -16,8 +16,8 @@ from rainproof.cli import main
 COLUMNS = ["--prob", "p", "--outcome", "y"]
 SWITCH = ["switch", "visits.csv", "--old", "p", "--new", "q", "--outcome", "y"]
 NOTE = (
-    "'patient_id' has 100 values in 400 rows: if rows with the same value depend on each other, bounds and intervals "
-    "can be too narrow; --groups patient_id allows for that"
+    "'patient_id' has 100 values in 400 rows: if rows with the same value depend on each other, "
+    "bounds and intervals can be too narrow; --groups patient_id allows for that"
 )
 
 

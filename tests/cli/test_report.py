@@ -115,7 +115,8 @@ def test_the_same_page_every_time(rain, capsys):
         ),
         (
             ["--seed", "-1"],
-            "argument --seed: must be an integer from 0 to 2**64 - 1; it is '-1' (see 'rainproof report --help')",
+            "argument --seed: must be an integer from 0 to 2**64 - 1; it is '-1' (see "
+            "'rainproof report --help')",
         ),
         (
             ["--confidence-level", "9"],

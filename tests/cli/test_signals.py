@@ -23,7 +23,10 @@ from rainproof.cli.app import COMMANDS
 TIMES = int(os.environ.get("RAINPROOF_SIGNALS", "1"))
 ROWS = 3_000
 # The moments begin where the command begins: those of the start of Python are not in its hands.
-SCRIPT = f"{RESET}\nimport os, sys\nfrom rainproof.cli import main\nos.write(2, b'!')\nsys.exit(main())\n"
+SCRIPT = (
+    f"{RESET}\nimport os, sys\nfrom rainproof.cli import main\nos.write(2, "
+    "b'!')\nsys.exit(main())\n"
+)
 COLUMNS = ["--prob", "p", "--outcome", "y"]
 LINES = {
     "assess": ["a.csv", *COLUMNS, "--cost-fp", "1", "--cost-fn", "4", "-o", "new.json"],
@@ -127,7 +130,10 @@ def test_a_signal_at_a_random_moment(command, folder, loading, tmp_path, monkeyp
         stopped = tmp_path / str(k)
         shutil.copytree(folder, stopped)
         code, errors = run(command, stopped, number, moment)
-        at = f"{number.name} after {moment:.4f} s: {code}, {errors!r}, {set(names(stopped)) - set(before)}"
+        at = (
+            f"{number.name} after {moment:.4f} s: {code}, {errors!r}, "
+            f"{set(names(stopped)) - set(before)}"
+        )
         assert not re.search("Traceback|Exception", errors), at
         if code == 0:  # it was done already
             assert names(stopped) == names(whole), at

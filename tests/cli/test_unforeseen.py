@@ -1,4 +1,6 @@
-"""A fault of rainproof's own: one line and an exit code that means nothing else, not a traceback."""
+"""A fault of rainproof's own: one line and an exit code that means nothing else, not a
+traceback.
+"""
 
 from __future__ import annotations
 

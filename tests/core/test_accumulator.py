@@ -1,4 +1,6 @@
-"""Accumulators: bounded memory, refused batches change nothing, and the result is that of the rows."""
+"""Accumulators: bounded memory, refused batches change nothing, and the result is that of the
+rows.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,8 @@ CASES = {
     "percent": (
         ([0, 1, 1], [50, 1.5, 0.2]),
         {},
-        "y_prob must lie in [0, 1]; 2 values do not, the first is y_prob[0] = 50.0; if it is in percent, divide by 100",
+        "y_prob must lie in [0, 1]; 2 values do not, the first is y_prob[0] = 50.0; if it is in "
+        "percent, divide by 100",
     ),
     "below zero": (
         ([0, 1, 1], [-1e-300, 0.2, -3]),
@@ -51,8 +52,8 @@ CASES = {
     "label -1": (
         ([-1, 1], [0.5, 0.5]),
         {},
-        f"{LABEL}; 1 value does not, the first is y_true[0] = -1; the labels are -1 and 1: if 1 is the event, "
-        "pass pos_label=1",
+        f"{LABEL}; 1 value does not, the first is y_true[0] = -1; the labels are -1 and 1: if 1 "
+        "is the event, pass pos_label=1",
     ),
     "label 0.5": (
         ([0.5, 1], [0.5, 0.5]),
@@ -92,17 +93,20 @@ CASES = {
     "negative weight": (
         ([0, 1], [0.5, 0.5]),
         {"sample_weight": [1, -2]},
-        "sample_weight must be finite and not negative; 1 value does not, the first is sample_weight[1] = -2.0",
+        "sample_weight must be finite and not negative; 1 value does not, the first is "
+        "sample_weight[1] = -2.0",
     ),
     "NaN weight": (
         ([0, 1], [0.5, 0.5]),
         {"sample_weight": [NAN, 1]},
-        "sample_weight must be finite and not negative; 1 value does not, the first is sample_weight[0] = nan",
+        "sample_weight must be finite and not negative; 1 value does not, the first is "
+        "sample_weight[0] = nan",
     ),
     "infinite weight": (
         ([0, 1], [0.5, 0.5]),
         {"sample_weight": [1, INF]},
-        "sample_weight must be finite and not negative; 1 value does not, the first is sample_weight[1] = inf",
+        "sample_weight must be finite and not negative; 1 value does not, the first is "
+        "sample_weight[1] = inf",
     ),
     "zero weights": (
         ([0, 1], [0.5, 0.5]),
@@ -130,7 +134,8 @@ CASES = {
     "two columns of outcomes": (
         ([[0, 1], [1, 0]], [0.5, 0.1]),
         {},
-        "y_true must be one-dimensional; its shape is (2, 2); of two columns pass the event's, y_true[:, 1]",
+        "y_true must be one-dimensional; its shape is (2, 2); of two columns pass the event's, "
+        "y_true[:, 1]",
     ),
     "a number": ((1, [0.5]), {}, "y_true must be one-dimensional; its shape is ()"),
     "a cube": (
@@ -170,7 +175,8 @@ CASES = {
     "string labels": (
         (["no", "yes"], [0.5, 0.5]),
         {},
-        "y_true must be 0 or 1; it holds strings such as 'no': pass pos_label to say which label is the event",
+        "y_true must be 0 or 1; it holds strings such as 'no': pass pos_label to say which "
+        "label is the event",
     ),
     "strings in objects": (
         ([0, 1], np.array(["0.1", 0.2], object)),
@@ -180,7 +186,8 @@ CASES = {
     "string labels in objects": (
         (np.array(["0", "1"], object), [0.5, 0.5]),
         {},
-        "y_true must be 0 or 1; it holds strings such as '0': pass pos_label to say which label is the event",
+        "y_true must be 0 or 1; it holds strings such as '0': pass pos_label to say which label "
+        "is the event",
     ),
     "no string labels": (
         (np.array([], str), []),
@@ -211,7 +218,8 @@ CASES = {
     "three labels": (
         (["no", "yes", "maybe", "maybe"], [0.5] * 4),
         {"pos_label": "yes"},
-        "y_true must hold 'yes' and one other label ('no'); 2 values do not, the first is y_true[2] = 'maybe'",
+        "y_true must hold 'yes' and one other label ('no'); 2 values do not, the first is "
+        "y_true[2] = 'maybe'",
     ),
     "missing y_prob": (([0, 1],), {}, "y_prob is missing: pass y_true and y_prob, or one Sample"),
     "rounding": (

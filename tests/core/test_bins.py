@@ -17,7 +17,9 @@ LEFT_CLOSED = st.booleans()
 
 
 def edges_of(n, left_closed):
-    """The inner edges k/n, each of the bin below it; or of the bin above, where n/n is an edge too."""
+    """The inner edges k/n, each of the bin below it; or of the bin above, where n/n is an edge
+    too.
+    """
     return np.nextafter(np.arange(1, n + 1) / n, 0) if left_closed else np.arange(1, n) / n
 
 

@@ -93,7 +93,9 @@ def test_the_last_bits_do_not_matter():
 
 
 def test_numbers_count_to_25_binary_digits():
-    """From 1/2 to 1 what is alike is 2**-25 wide: half of it away, half of the numbers are alike."""
+    """From 1/2 to 1 what is alike is 2**-25 wide: half of it away, half of the numbers are
+    alike.
+    """
     prob = np.random.default_rng(8).uniform(0.5, 0.99, 600)
 
     def alike(step):

@@ -170,7 +170,9 @@ def test_compression_follows_its_definition():
 
 @given(samples(), st.integers(1, 20).map(lambda k: 2**k), st.randoms(use_true_random=False))
 def test_compress_and_merge_in_any_order_and_split(sample, m, random):
-    """The sums of a sample do not depend on how its rows came together: not in one bit, unweighted."""
+    """The sums of a sample do not depend on how its rows came together: not in one bit,
+    unweighted.
+    """
     y, p, w = sample
     whole = rainproof.Sample(y, p, sample_weight=w).compress(m)
     order = list(range(len(p)))
@@ -202,7 +204,9 @@ def test_compress_and_merge_in_any_order_and_split(sample, m, random):
 
 @given(samples(weighted=False), powers, st.integers(0, 10))
 def test_coarsening_is_what_a_coarser_pass_gives(sample, m, extra):
-    """To the last bit, but for the lowest cell, where each pass rounds offsets to 2^-52 of its own."""
+    """To the last bit, but for the lowest cell, where each pass rounds offsets to 2^-52 of its
+    own.
+    """
     y, p, _ = sample
     fine, coarse = (
         rainproof.Sample(y, p).compress(m << extra).compress(m),

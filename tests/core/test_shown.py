@@ -85,9 +85,9 @@ def test_lists_are_columns_and_edges_stand_beside_what_they_bound():
 def test_records_are_rows():
     found = html_fields({"rows": [{"the_name": "<a>", "none": None, "n": k} for k in range(20)]})
     assert (
-        "<caption>9 of 20 rows</caption><tr><th>the name</th><th>n</th></tr><tr><td>&lt;a&gt;</td><td>0</td>"
-        in found
-    )
+        "<caption>9 of 20 rows</caption><tr><th>the "
+        "name</th><th>n</th></tr><tr><td>&lt;a&gt;</td><td>0</td>"
+    ) in found
     assert "<caption>" not in html_fields({"rows": [{"n": 1}]})
 
 

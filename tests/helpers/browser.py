@@ -18,7 +18,10 @@ from selenium.webdriver.support.ui import WebDriverWait
 PICTURES = Path(__file__).parents[2] / "build" / "report"  # looked at by people; CI keeps them
 AXE = Path(__file__).parents[1] / "report" / "vendor" / "axe.min.js"
 PATIENCE = 120  # seconds, for a busy machine
-DRAWN = "return [...document.querySelectorAll('.chart')].every(c => !c.checkVisibility() || c.querySelector('svg'))"
+DRAWN = (
+    "return [...document.querySelectorAll('.chart')].every(c => !c.checkVisibility() || "
+    "c.querySelector('svg'))"
+)
 FITS = "return document.documentElement.scrollWidth <= innerWidth"
 TEXTS_OUTSIDE = """
 const outside = [];
@@ -92,7 +95,9 @@ class Browser:
         return [f"{entry['level']}: {entry['message']}" for entry in self.driver.get_log("browser")]
 
     def requests(self) -> list[str]:
-        """Whatever was asked for since last asked, but for files, data and blobs of the page's own."""
+        """Whatever was asked for since last asked, but for files, data and blobs of the page's
+        own.
+        """
         messages = [
             json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
         ]

@@ -1,4 +1,6 @@
-"""The same rows in every engine: one function for each, from an Arrow table to a source for `scan`."""
+"""The same rows in every engine: one function for each, from an Arrow table to a source for
+`scan`.
+"""
 
 from __future__ import annotations
 

@@ -40,7 +40,9 @@ def log_odds(p):
 
 
 class Line:
-    """A logistic regression on the log odds, by Newton steps; the matrix starts from the identity."""
+    """A logistic regression on the log odds, by Newton steps; the matrix starts from the
+    identity.
+    """
 
     def __init__(self, forgetting):
         self.forgetting = forgetting

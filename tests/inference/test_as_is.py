@@ -346,10 +346,12 @@ def test_what_it_says():
     g = guarantee(y, p, response="as_is")
     promise, meaning, assumption = str(g).splitlines()
     assert promise.startswith(
-        "With 95% confidence, every decision that acts on these probabilities as they are loses at most "
+        "With 95% confidence, every decision that acts on these probabilities as they are loses "
+        "at most "
     )
     assert promise.endswith(
-        "at stake (its best minus its worst payoff), in expectation, compared with any monotone recalibration of them."
+        "at stake (its best minus its worst payoff), in expectation, compared with any monotone "
+        "recalibration of them."
     )
     assert "Corrections that reverse the order of some probabilities are not covered." in meaning
     assert (
@@ -357,8 +359,8 @@ def test_what_it_says():
         in meaning
     )
     assert assumption == (
-        "It assumes that the rows were drawn independently from the population in which the predictions will be used. "
-        "It fails for at most 5% of such samples."
+        "It assumes that the rows were drawn independently from the population in which the "
+        "predictions will be used. It fails for at most 5% of such samples."
     )
     shown = g.to_dict()
     assert json.loads(json.dumps(shown)) == shown

@@ -49,7 +49,9 @@ def test_calibrated_forecasters_stay_within(options):
 
 @for_each("prob", [P, np.full(300, 0.3), np.repeat([0.0, 0.02, 1.0], 100), P[:20]])
 def test_the_gain_of_calibrated_forecasters_stays_within(prob):
-    """Straight from the definition: cost of no forecast less cost of acting from the threshold on."""
+    """Straight from the definition: cost of no forecast less cost of acting from the threshold
+    on.
+    """
     at = np.array([0.02, 0.3, 0.5, 0.9])
     band = rainproof.inference.null_band(
         np.zeros(len(prob)), prob, n_resamples=400, rng=1, thresholds=at, confidence_level=0.9

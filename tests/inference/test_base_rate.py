@@ -84,7 +84,9 @@ def test_the_bound_is_the_largest_loss_that_is_not_excluded(
 def _charged(
     y: np.ndarray, p: np.ndarray, share: dict[int, float], charge: dict[int, float]
 ) -> float:
-    """The largest charged loss of monotone swaps over mixtures of two thresholds, by brute force."""
+    """The largest charged loss of monotone swaps over mixtures of two thresholds, by brute
+    force.
+    """
     mus = np.unique(np.concatenate([[0.0, 1.0], p]))
     curve = np.zeros(len(mus))
     v, c = np.where(y == 1, share[1], share[0]), np.where(y == 1, charge[1], charge[0])

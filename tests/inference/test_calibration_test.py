@@ -147,7 +147,8 @@ def test_the_result_says_it_all():
         "CalibrationTest(p_value=0.01, statistic='combined', measure='soft_binned_cdl', value=0.0"
     )
     assert str(test).startswith(
-        "Calibration is rejected at the 5% level (p = 0.01, statistic: combined, 500 rows).\nsoft_binned_cdl = 0.0"
+        "Calibration is rejected at the 5% level (p = 0.01, statistic: combined, 500 "
+        "rows).\nsoft_binned_cdl = 0.0"
     )
     assert "<p>" in test._repr_html_()
     calm = rainproof.calibration_test([1], [0.5], n_resamples=19, rng=0)

@@ -1,4 +1,6 @@
-"""The default statistic by its definition, with SciPy; and its sequential p-values, draw by draw."""
+"""The default statistic by its definition, with SciPy; and its sequential p-values, draw by
+draw.
+"""
 
 from __future__ import annotations
 

@@ -277,7 +277,8 @@ SAMPLE = rainproof.Sample([0, 1], [0.2, 0.7])
         (
             ([0, 1], [0.1, 0.2], [0.1, 0.2]),
             {"measure": "calibration_decision_loss"},
-            "measure must not be 'calibration_decision_loss' with fewer than 20 rows per distinct prediction: its bias",
+            "measure must not be 'calibration_decision_loss' with fewer than 20 rows per "
+            "distinct prediction: its bias",
         ),
     ],
 )

@@ -101,7 +101,9 @@ def test_a_risk_that_is_predicted_too_high_is_green_unless_both_sides_are_tested
 @for_each("n", [20, 300])
 @for_each("p", [0.002, 0.0088, 0.1, 0.5])
 def test_two_sided_lights_are_wrong_no_oftener_than_they_say(n, p):
-    """Enumerated: each p-value is twice the smaller tail, and at most 5% in at most 5% of samples."""
+    """Enumerated: each p-value is twice the smaller tail, and at most 5% in at most 5% of
+    samples.
+    """
     events = np.arange(n + 1)
     chance = stats.binom.pmf(events, n, p)
     found = [rainproof.clinical.grade_table([d], [p], trials=[n], two_sided=True) for d in events]

@@ -162,9 +162,9 @@ def test_copies_of_rows_are_no_new_rows():
     )
     for found in (grouped, uneven):
         assert (
-            "not hold for groups whose size or weight depends on predictions or outcomes, unless max"
-            in str(found)
-        )
+            "not hold for groups whose size or weight depends on predictions or outcomes, "
+            "unless max"
+        ) in str(found)
 
 
 def test_groups_of_informative_size_need_a_largest_weight():
@@ -226,21 +226,24 @@ def test_what_it_says():
         "method='adaptive', n=1000, anytime=False)"
     )  # fmt: skip
     assert str(g) == (
-        "With 90% confidence, every decision that acts on these predictions, rounded at random to multiples of 1/4, "
-        f"loses at most {at_most(g.bound)} of what is at stake (its best minus its worst payoff), in expectation.\n"
-        "This holds for all decisions at once, whatever their actions and payoffs. The loss is compared with the best "
-        "fixed change of actions ('where I would do this, do that') that uses the rounded predictions. On the "
-        f"1,000 rows it is 0.00%; {g.bound:.2%} is the allowance for chance.\n"
-        "It assumes that the rows were drawn independently from the population in which the predictions will be used, "
-        "and that the 2 grids tried (1/4, 1/8) did not depend on them. It fails for at most 10% of such samples."
+        "With 90% confidence, every decision that acts on these predictions, rounded at random "
+        f"to multiples of 1/4, loses at most {at_most(g.bound)} of what is at stake (its best "
+        "minus its worst payoff), in expectation.\n"
+        "This holds for all decisions at once, whatever their actions and payoffs. The loss is "
+        "compared with the best fixed change of actions ('where I would do this, do that') that "
+        f"uses the rounded predictions. On the 1,000 rows it is 0.00%; {g.bound:.2%} is the "
+        "allowance for chance.\n"
+        "It assumes that the rows were drawn independently from the population in which the "
+        "predictions will be used, and that the 2 grids tried (1/4, 1/8) did not depend on "
+        "them. It fails for at most 10% of such samples."
     )
     weighted = guarantee(y, p, grid=4, sample_weight=np.arange(1000) + 1.0)
     assert str(weighted).splitlines()[-1] == (
-        "It assumes that, given fixed weights, such as survey or cost weights, the rows were drawn independently from "
-        "the population in which the predictions will be used, and that the grid (1/4) did not depend on them. It does "
-        "not hold for weights that depend on predictions (as importance weights do) or outcomes, unless max_weight is "
-        "stated. "
-        "It fails for at most 5% of such samples."
+        "It assumes that, given fixed weights, such as survey or cost weights, the rows were "
+        "drawn independently from the population in which the predictions will be used, and "
+        "that the grid (1/4) did not depend on them. It does not hold for weights that depend "
+        "on predictions (as importance weights do) or outcomes, unless max_weight is stated. It "
+        "fails for at most 5% of such samples."
     )
     html = g._repr_html_()
     assert html.count("<p>") == 3

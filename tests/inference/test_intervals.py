@@ -136,7 +136,9 @@ def test_independent_rows_in_clusters_cost_little():
 
 
 def test_samples_of_clusters_have_the_correlation_of_the_sample():
-    """Clusters of four equal rows have the correlation 1, and 0 once their outcomes are dealt anew."""
+    """Clusters of four equal rows have the correlation 1, and 0 once their outcomes are dealt
+    anew.
+    """
     rng = np.random.default_rng(0)
     p, groups = np.repeat(rng.random(300), 4), np.repeat(np.arange(300), 4)
     equal = np.repeat(rng.random(300) < p[::4], 4).astype(int)

@@ -1,4 +1,6 @@
-"""Outcomes that come late: periods in which they are missing more often are named, and not judged."""
+"""Outcomes that come late: periods in which they are missing more often are named, and not
+judged.
+"""
 
 from __future__ import annotations
 

@@ -521,9 +521,8 @@ def test_grids_may_differ():
 def test_the_result_is_small_and_ready_for_json():
     line = rainproof.monitor(days([0, 1.5, 1.5], n=200))
     state = "in_alarm=True, since='2026-01-02'"
-    assert (
-        repr(line)
-        == f"MonitoringResult({state}, length=1, confidence_level=0.95, alpha=0.01, dependent=False)"
+    assert repr(line) == (
+        f"MonitoringResult({state}, length=1, confidence_level=0.95, alpha=0.01, dependent=False)"
     )
     told = json.loads(json.dumps(line.to_dict(), allow_nan=False))
     assert (told["length"], told["alpha"], told["dependent"], told["in_alarm"]) == (

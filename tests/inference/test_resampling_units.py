@@ -197,7 +197,9 @@ def test_coins_are_fair_to_the_last_bit():
 
 
 def test_a_coin_looks_past_its_first_bits():
-    """Chances that share their first 16 bits differ in the rest: here by one head in 2^16 tosses."""
+    """Chances that share their first 16 bits differ in the rest: here by one head in 2^16
+    tosses.
+    """
     chance = np.full(1 << 20, 0.25 + 0.75 * 2.0**-16)
     heads = sum(int(coins(chance)(np.random.default_rng(k), 1).sum()) for k in range(8))
     n = 8 << 20

@@ -43,7 +43,9 @@ def test_it_is_where_the_bounds_cross_the_target(target, confidence_level, loss)
 
 @for_each("target, confidence_level", [(0.1, 0.95), (0.05, 0.9), (0.3, 0.99)])
 def test_what_it_says_of_rows_is_what_guarantee_says(target, confidence_level):
-    """At `n` rows the hardest forecast just makes it; below `minimum` even a perfect one does not."""
+    """At `n` rows the hardest forecast just makes it; below `minimum` even a perfect one does
+    not.
+    """
     found = sample_size(target, confidence_level=confidence_level)
     n = found.n + found.n % 2
     hardest = guarantee([0, 1] * (n // 2), [0.5] * n, confidence_level=confidence_level)
@@ -125,9 +127,10 @@ def test_how_it_prints():
     found = sample_size(0.05, loss=0.01)
     assert int(found) == operator.index(found) == found.n
     assert str(found) == (
-        f"{found.n:,} rows are enough to guarantee an expected loss of at most 5.00% with 95% confidence and the "
-        "default grids, if the loss on the rows is at most 1.00%, whatever the predictions. With fewer than "
-        f"{found.minimum} rows no choice of grids can guarantee it, however good the forecast."
+        f"{found.n:,} rows are enough to guarantee an expected loss of at most 5.00% with 95% "
+        "confidence and the default grids, if the loss on the rows is at most 1.00%, whatever "
+        f"the predictions. With fewer than {found.minimum} rows no choice of grids can guarantee "
+        "it, however good the forecast."
     )
     assert "\n" not in repr(found)
     data = json.loads(json.dumps(found.to_dict()))

@@ -128,7 +128,10 @@ def test_options_have_their_effect():
 
 
 def test_too_few_draws_are_said():
-    message = "with n_resamples=99 one segment alone among 12 could not be found: that takes n_resamples=239 or more"
+    message = (
+        "with n_resamples=99 one segment alone among 12 could not be found: that takes "
+        "n_resamples=239 or more"
+    )
     with pytest.warns(rainproof.RainproofWarning, match=f"^{message}$"):
         result = rainproof.inference.segment_tests(SEGMENTS, rng=1, n_resamples=99)
     assert result.warnings == (message,)
@@ -225,7 +228,8 @@ def test_words_and_json(monkeypatch):
     )
     lines = str(result).splitlines()
     assert lines[0] == (
-        "1 of 2 segments tested are not calibrated (false discovery rate 5%); 1 have too few rows to be tested."
+        "1 of 2 segments tested are not calibrated (false discovery rate 5%); 1 have too few "
+        "rows to be tested."
     )
     assert lines[1].split() == ["x,", "day", "rows", "soft_binned_cdl", "p", "q"]
     assert lines[2].startswith("a, 2026-05-17")

@@ -94,7 +94,9 @@ POPULATIONS = {
 
 @for_each("name", POPULATIONS)
 def test_the_bounds_fail_as_rarely_as_they_say(name):
-    """At 80%, against the exact harm and gain of 200 predictions that are drawn with equal chance."""
+    """At 80%, against the exact harm and gain of 200 predictions that are drawn with equal
+    chance.
+    """
     rate, old, new = POPULATIONS[name]
     x = (np.arange(200) + 0.5) / 200
     weight = np.r_[1 - rate(x), rate(x)]

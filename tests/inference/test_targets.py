@@ -70,7 +70,9 @@ def test_precision_is_proven_at_the_threshold_by_an_exact_test():
 
 
 def test_few_flagged_cases_are_proven_by_their_number():
-    """Of 60 rows 20 choose; among the 40 others the largest prediction but k fixes the threshold."""
+    """Of 60 rows 20 choose; among the 40 others the largest prediction but k fixes the
+    threshold.
+    """
     p = (np.arange(60) + 0.5) / 60
     y = p > 0.4
     found = find_threshold(y, p, precision=0.7)
@@ -193,9 +195,9 @@ def test_a_stated_largest_weight_proves_what_is_true():
     assert 0.6 < found.threshold <= 0.95  # below 0.59 the precision is smaller than 95%
     assert found.max_weight == 5
     assert (
-        "and no row can weigh more than 5. All of this is about the population in which each row counts"
-        in str(found)
-    )
+        "and no row can weigh more than 5. All of this is about the population in which each "
+        "row counts"
+    ) in str(found)
     heavier = find_threshold(
         y[seen], p[seen], precision=0.95, sample_weight=1 / chance[seen], max_weight=500
     )

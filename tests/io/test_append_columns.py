@@ -98,7 +98,10 @@ def test_text_is_kept_letter_by_letter(tmp_path):
     """Spellings of numbers, spaces, quotes, separators, line ends, words that mean a missing value,
     repeated names.
     """
-    text = 'p,who,x,x,"a ""name"", quoted"\n 0.50,a,NA,"1,5","two\nlines"\n5e-1,b,,"say ""hi""",null\n+0.5,c,007, é,""\n'
+    text = (
+        'p,who,x,x,"a ""name"", quoted"\n 0.50,a,NA,"1,5","two\nlines"\n5e-1,b,,"say '
+        '""hi""",null\n+0.5,c,007, é,""\n'
+    )
     (tmp_path / "a.csv").write_bytes(text.encode())
     policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 8, rounding="hard")
     append_columns(
@@ -183,8 +186,8 @@ WRONG = {
     ),
     "words": (
         {"p": ["high"] * N},
-        "p must hold numbers; it holds text such as 'high'; if these words say how likely it is, pass "
-        "confidence_words={...}",
+        "p must hold numbers; it holds text such as 'high'; if these words say how likely it "
+        "is, pass confidence_words={...}",
     ),
     "there already": (
         {"action": [1] * N},

@@ -79,7 +79,8 @@ RULES = {
     ),
     "weights too heavy": (
         {"w": [1e200] * N},
-        "w must have a sum between 1e-150 and 1e+150; it is 1e+202: only the ratios of weights matter, so rescale them",
+        "w must have a sum between 1e-150 and 1e+150; it is 1e+202: only the ratios of weights "
+        "matter, so rescale them",
     ),
 }
 
@@ -203,7 +204,10 @@ def test_a_column_of_text(tmp_path):
 def test_labels_beyond_two(tmp_path):
     """One other label in the whole file, not one in each batch."""
     y = put(["yes", "no"] * (N // 2), row40="maybe", row41="perhaps", row90="maybe")
-    message = "y must hold 'yes' and one other label ('no'); 3 values do not, the first is y[40] = 'maybe'"
+    message = (
+        "y must hold 'yes' and one other label ('no'); 3 values do not, the first "
+        "is y[40] = 'maybe'"
+    )
     refuse(write_csv(tmp_path / "a.csv", p=P, y=y), message, pos_label="yes")
     refuse(write_parquet(tmp_path / "a.parquet", p=P, y=y), message, pos_label="yes")
     message = (
@@ -284,8 +288,14 @@ def test_columns_that_are_one_or_two(tmp_path):
 
 # What the bytes of a file may be instead of what its name says.
 TABLE = b"p,y\n0.5,1\n0.25,0\n"
-BINARY = "{} does not hold text, though its name says so: is it Parquet, compressed, a spreadsheet or UTF-16?"
-FOOTER = "Parquet magic bytes not found in footer. Either the file is corrupted or this is not a parquet file."
+BINARY = (
+    "{} does not hold text, though its name says so: is it Parquet, compressed, a spreadsheet or "
+    "UTF-16?"
+)
+FOOTER = (
+    "Parquet magic bytes not found in footer. Either the file is corrupted or this is not a "
+    "parquet file."
+)
 BYTES = {
     "empty.csv": (b"", "{} is empty"),
     "empty.parquet": (b"", "{} is empty"),
@@ -297,11 +307,13 @@ BYTES = {
     ),
     "names.csv": (
         "p,é\n0.5,1\n".encode("latin-1"),
-        "cannot read {}: 'utf-8' codec can't decode byte 0xe9 in position 0: unexpected end of data",
+        "cannot read {}: 'utf-8' codec can't decode byte 0xe9 in position 0: unexpected end of "
+        "data",
     ),
     "values.csv": (
         "p,y\n0.5,é\n".encode("latin-1"),
-        "cannot read {}: In CSV column #1: Row #2: CSV conversion error to string: invalid UTF8 data",
+        "cannot read {}: In CSV column #1: Row #2: CSV conversion error to string: invalid UTF8 "
+        "data",
     ),
     "utf16.csv": (TABLE.decode().encode("utf-16"), BINARY),
     "gzipped.csv": (gzip.compress(TABLE), BINARY),
@@ -346,8 +358,9 @@ def test_paths_that_lead_nowhere(tmp_path):
     refuse(tmp_path / "folder.csv", "cannot read {}: Is a directory")
     refuse(
         tmp_path / "a.doc",
-        "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .txt, .txt.gz, .parquet, .pq, .feather, "
-        ".arrow, .jsonl, .jsonl.gz, .ndjson, .ndjson.gz, .json, .json.gz, .xlsx, .xlsb, .xls or .ods; it is '{}'",
+        "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .txt, .txt.gz, "
+        ".parquet, .pq, .feather, .arrow, .jsonl, .jsonl.gz, .ndjson, .ndjson.gz, .json, "
+        ".json.gz, .xlsx, .xlsb, .xls or .ods; it is '{}'",
     )
     refuse(
         tmp_path / "a.csv", "grid must be a power of two from 2 to 1,048,576; it is 1000", grid=1000

@@ -98,7 +98,10 @@ def test_the_command(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert shown.split("\n\n")[0].replace("\n", " ").startswith(expected.verdict.headline)
     assert "a.recalibrator" not in shown
-    line_two = f"rainproof recalibrate {path} --classes cat dog eel --outcome what --cost-matrix {costs} -o a-map.json"
+    line_two = (
+        f"rainproof recalibrate {path} --classes cat dog eel --outcome what --cost-matrix "
+        f"{costs} -o a-map.json"
+    )
     assert line_two in shown
     assert (
         "rainproof apply new.csv --map a-map.json --classes cat dog eel -o new-recalibrated.csv"
@@ -179,7 +182,8 @@ def test_what_is_no_cost_matrix_is_shown_one(capsys, content, why):
     said = capsys.readouterr().err
     assert f"costs.csv {why}" in said
     assert said.endswith(
-        '(a file for three classes: {"costs": [[0, 9, 4], [1, 0, 2]], "actions": ["wait", "act"]})\n'
+        '(a file for three classes: {"costs": [[0, 9, 4], [1, 0, 2]], "actions": ["wait", '
+        '"act"]})\n'
     )
 
 

@@ -1,4 +1,6 @@
-"""A column has one type from its first row to its last, over batches and files, and no key is lost."""
+"""A column has one type from its first row to its last, over batches and files, and no key is
+lost.
+"""
 
 from __future__ import annotations
 
@@ -247,7 +249,10 @@ def test_a_key_that_first_occurs_late_is_copied():
 def test_a_file_whose_columns_are_fixed_refuses_a_late_key(name, capsys):
     write("late.jsonl", range(N), note="x")
     assert main(["apply", "late.jsonl", *fitted(), "-o", name, "--quiet"]) == 2
-    message = f"{name} cannot have 'note', which first occurs after 8 rows: write .jsonl, which can have it"
+    message = (
+        f"{name} cannot have 'note', which first occurs after 8 rows: write "
+        ".jsonl, which can have it"
+    )
     assert message in capsys.readouterr().err
 
 

@@ -89,8 +89,8 @@ def test_the_grammar(text, condition):
 )
 def test_what_is_no_condition(text, found, wanted):
     message = (
-        f"where must be a condition such as \"p is not null and region = 'north'\"; {text!r} has {found} "
-        f"where {wanted} should be"
+        f"where must be a condition such as \"p is not null and region = 'north'\"; {text!r} has "
+        f"{found} where {wanted} should be"
     )
     with pytest.raises(rainproof.InputError, match=f"^{re.escape(message)}$"):
         parse(text)

@@ -1,4 +1,6 @@
-"""Files in object stores are read like others; messages hide passwords and say where credentials are."""
+"""Files in object stores are read like others; messages hide passwords and say where credentials
+are.
+"""
 
 from __future__ import annotations
 

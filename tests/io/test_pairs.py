@@ -1,4 +1,6 @@
-"""Two forecasts from every engine: the same sums, the same bounds, and errors that name the column."""
+"""Two forecasts from every engine: the same sums, the same bounds, and errors that name the
+column.
+"""
 
 from __future__ import annotations
 

@@ -72,7 +72,8 @@ def test_the_plain_dialect_runs_on_the_strict_and_the_lenient(postgresql_connect
             rainproof.Sample(Y, P).compress(64)
         )
         connection.execute(
-            "INSERT INTO plain VALUES (CAST('NaN' AS double precision), 1, 1), (0.5, 2, 1), (2, 1, 1)"
+            "INSERT INTO plain VALUES (CAST('NaN' AS double precision), 1, 1), (0.5, 2, 1), (2, "
+            "1, 1)"
         )
         with pytest.raises(InputError, match=r"^y_prob must not contain NaN; 1 value does$"):
             rainproof.Sample.from_table(connection.execute(ansi))
@@ -138,7 +139,8 @@ def test_the_first_words():
         (
             ("t", "p", "y"),
             {"dialect": "oracle"},
-            "dialect must be one of 'ansi', 'duckdb', 'postgresql', 'spark', 'sqlite'; it is 'oracle'",
+            "dialect must be one of 'ansi', 'duckdb', 'postgresql', 'spark', 'sqlite'; it is "
+            "'oracle'",
         ),
     ],
 )

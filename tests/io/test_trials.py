@@ -179,7 +179,10 @@ def test_trials_and_shares_on_the_command_line(tmp_path, monkeypatch, capsys):
     write_csv(tmp_path / "bad.csv", p=P, y=[-0.5, *share[1:-1], 2])
     monkeypatch.setattr(text_files, "BLOCK_BYTES", 64)
     assert main(["assess", "bad.csv", "--prob", "p", "--outcome", "y", "--fractional"]) == 2
-    error = "y must be a share of the event, in [0, 1]; 2 values do not, the first is y[0] = -0.5 (line 2)"
+    error = (
+        "y must be a share of the event, in [0, 1]; 2 values do not, the first is y[0] = -0.5 "
+        "(line 2)"
+    )
     assert capsys.readouterr().err == f"rainproof: error: {error}\n"
     assert (
         main(

@@ -42,7 +42,8 @@ def test_one_statement(home, capsys):
     out, err = capsys.readouterr()
     assert err == ""
     assert out.startswith(
-        "Claims: every numbered statement, checked\n\n2 of 2 quantities stayed within what the paper"
+        "Claims: every numbered statement, checked\n\n2 of 2 quantities stayed within what the "
+        "paper"
     )
     assert out.endswith(f"Everything is on one page: {Path('build', 'paper', 'index.html')}\n")
     assert "Lemma 4.3" in (home / "build" / "paper" / "claims.csv").read_text()

@@ -278,7 +278,8 @@ def test_sql(certified):
     duck, lite = duckdb.connect(), sqlite3.connect(":memory:")
     for db in (duck, lite):
         db.execute(
-            'CREATE TABLE t (i INTEGER, "a b" DOUBLE PRECISION, b DOUBLE PRECISION, c DOUBLE PRECISION)'
+            'CREATE TABLE t (i INTEGER, "a b" DOUBLE PRECISION, b DOUBLE PRECISION, c DOUBLE '
+            "PRECISION)"
         )
         db.executemany(
             "INSERT INTO t VALUES (?, ?, ?, ?)",

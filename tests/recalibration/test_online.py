@@ -230,7 +230,9 @@ def proven(walk, delta=0.01):
 
 
 def assert_proven(walk):
-    """The bound on the bias of each point, and what the proof says about points with many rounds."""
+    """The bound on the bias of each point, and what the proof says about points with many
+    rounds.
+    """
     c2 = proven(walk)
     # the first point may be too high by 2^-30 a round, and the last one too low
     inner = slice(1, -1)

@@ -33,9 +33,9 @@ def test_the_certificate_is_about_the_decisions_of_the_range():
     said = " ".join(str(low).split())
     assert "No decision with a threshold between 5% and 20% loses more than" in said
     assert (
-        "do not prove a gain in any decision with a threshold between 5% and 20%, which is not to say"
-        in said
-    )
+        "do not prove a gain in any decision with a threshold between 5% and 20%, which is not "
+        "to say"
+    ) in said
     assert "in any decision with a threshold between 5% and 20%, compared with" in said
 
 

@@ -168,9 +168,9 @@ def test_few_rows_are_all_fitted_and_nothing_is_certified():
     r = rainproof.Recalibrator().fit(p, y)
     assert (r.certificate_, r.n_, r.groups_) == (None, 1999, None)
     assert (
-        "No certificate: the map is fitted to all 1,999 rows. With fewer than 2,000 rows a certificate"
-        in str(r)
-    )
+        "No certificate: the map is fitted to all 1,999 rows. With fewer than 2,000 rows a "
+        "certificate"
+    ) in str(r)
     p, y = draw(2000)
     r = rainproof.Recalibrator().fit(p, y)
     assert (r.certificate_.n, r.n_) == (500, 1500)

@@ -129,7 +129,9 @@ def test_labels_that_json_has_not(tmp_path, label):
 
 
 def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path):
-    """Also those that leave the content alone: 'e' and 'E' in a number or in an escaped character."""
+    """Also those that leave the content alone: 'e' and 'E' in a number or in an escaped
+    character.
+    """
     path = tmp_path / "map.json"
     p, y = draw(400)
     by = np.where(np.arange(400) % 2, "\x1f", "\u00e9")

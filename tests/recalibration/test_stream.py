@@ -1,4 +1,6 @@
-"""`rainproof stream`: one line in, one line out, and a kill at any point loses and repeats nothing."""
+"""`rainproof stream`: one line in, one line out, and a kill at any point loses and repeats
+nothing.
+"""
 
 from __future__ import annotations
 

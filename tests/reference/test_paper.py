@@ -26,7 +26,9 @@ def regret_curve(pi, s, at, mu):
 
 
 def worst_regret(pi, s, at):
-    """The supremum over mu: the curve is piecewise linear, broken at the p's (a jump) and the q's."""
+    """The supremum over mu: the curve is piecewise linear, broken at the p's (a jump) and the
+    q's.
+    """
     breaks = {Fraction(0), Fraction(1), *at, *(e / w for w, e in zip(pi, s, strict=True) if w)}
     below = [mu - Fraction(1, 10**30) for mu in breaks if mu > 0]
     return max(regret_curve(pi, s, at, mu) for mu in [*breaks, *below])
@@ -104,14 +106,18 @@ def test_by_hand():
 
 
 def test_the_umbrella_of_the_introduction():
-    """Example 1: forecasts of 20% and 80% that come true as often as they say cost nobody anything."""
+    """Example 1: forecasts of 20% and 80% that come true as often as they say cost nobody
+    anything.
+    """
     y = [1, 0, 0, 0, 0, 1, 1, 1, 1, 0] * 20
     p = [0.2] * 5 + [0.8] * 5
     assert rainproof.soft_binned_cdl(y, p * 20) == 0.0
 
 
 def test_scdl_of_a_calibrated_forecaster_shrinks_like_the_root_of_the_rows():
-    """Theorem 7.1 on Example 2's forecaster, whose CDL stays above 1/9 however many rows there are."""
+    """Theorem 7.1 on Example 2's forecaster, whose CDL stays above 1/9 however many rows there
+    are.
+    """
     rng = np.random.default_rng(7)
     means = []
     for rows in (100, 1_600, 25_600):

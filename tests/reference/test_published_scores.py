@@ -1,4 +1,6 @@
-"""Scores and decompositions against model-diagnostics and scikit-learn (see make_score_values.py)."""
+"""Scores and decompositions against model-diagnostics and scikit-learn (see
+make_score_values.py).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""One browser and two pages for all tests of the report: to make them takes longer than any test."""
+"""One browser and two pages for all tests of the report: to make them takes longer than any
+test.
+"""
 
 import pytest
 from helpers import report_cases

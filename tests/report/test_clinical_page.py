@@ -105,9 +105,9 @@ def test_what_is_not_defined_is_said():
     page = to_html(report_cases.single(), preset="clinical")  # some of its predictions are 0 or 1
     assert '<dd class="value">not defined</dd>' in page
     assert (
-        "The calibration intercept and slope are not defined: some predictions are 0 or 1, or nearly so."
-        in page
-    )
+        "The calibration intercept and slope are not defined: some predictions are 0 or 1, or "
+        "nearly so."
+    ) in page
 
 
 def test_items_follow_what_was_given(three):
@@ -171,7 +171,10 @@ def test_lines_that_fall_without_end_stop_at_the_frame(browser, tmp_path, three)
     """The net benefit of treating all falls to minus infinity: its dashes made a PDF of 32 MB."""
     to_html(three, tmp_path / "three.html", preset="clinical")
     browser.open(tmp_path / "three.html")
-    paths = "return [...document.querySelectorAll('.chart svg path')].map(p => p.getAttribute('d')).join(' ')"
+    paths = (
+        "return [...document.querySelectorAll('.chart svg path')].map(p => "
+        "p.getAttribute('d')).join(' ')"
+    )
     numbers = [abs(float(x)) for x in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", browser.run(paths))]
     assert max(numbers) < 2000
     assert browser.printed("clinical-three") < 1_000_000
@@ -202,7 +205,10 @@ def test_models_of_the_same_outcomes_share_the_line_of_treating_all(browser, tmp
             tmp_path / "two.html", preset="clinical"
         )
     browser.open(tmp_path / "two.html")
-    dashed = 'return document.querySelectorAll(\'[data-chart="all-value"] g[stroke-dasharray="4 3"] path\').length'
+    dashed = (
+        'return document.querySelectorAll(\'[data-chart="all-value"] g[stroke-dasharray="4 3"] '
+        "path').length"
+    )
     assert browser.run(dashed) == 1
 
 

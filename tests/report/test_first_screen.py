@@ -47,7 +47,10 @@ def test_the_first_screen_has_verdict_answers_and_both_charts(browser, report):
         "Policy for your decision \u2193",
     ]
     shown = [(one.question, one.value, one.meaning) for one in verdict.answers]
-    tiles = "return [...document.querySelectorAll('.tiles > div')].map(d => [...d.children].map(e => e.textContent))"
+    tiles = (
+        "return [...document.querySelectorAll('.tiles > div')].map(d => [...d.children].map(e => "
+        "e.textContent))"
+    )
     assert [tuple(tile) for tile in browser.run(tiles)] == shown
     assert len(shown) == 4
     assert browser.texts(".first h2") == [
@@ -137,7 +140,10 @@ def test_the_decision_curve_is_net_benefit_and_switches_to_the_gain(browser, rep
     benefit, rate = np.mean((bold >= mu) * (y - mu)) / (1 - mu), y.mean()
     label = "return document.querySelector('[data-chart=value] svg').getAttribute('aria-label')"
     assert browser.run(label).endswith(f"at the threshold {Share(mu)} it is {benefit:.3g}.")
-    when = "return [...document.querySelectorAll('article [data-when]')].map(e => [e.dataset.when, e.checkVisibility()])"
+    when = (
+        "return [...document.querySelectorAll('article [data-when]')].map(e => [e.dataset.when, "
+        "e.checkVisibility()])"
+    )
     assert all(shown is (state == "benefit") for state, shown in browser.run(when))
     assert browser.run(f"return {drawn('value', 'fill', 'band')}") is None
     # the keyboard is enough
@@ -202,7 +208,10 @@ def test_the_map_is_drawn_where_there_are_predictions(browser, tmp_path):
 
 def test_tables_that_go_on_have_a_shadow(browser, report):
     browser.open(report, size="phone")
-    wide = "const s = document.querySelector('.scroll:has(.segments)'); return s.scrollWidth > s.clientWidth"
+    wide = (
+        "const s = document.querySelector('.scroll:has(.segments)'); return s.scrollWidth > "
+        "s.clientWidth"
+    )
     assert browser.run(wide)
     shadow = "return getComputedStyle(document.querySelector('.scroll')).backgroundAttachment"
     assert browser.run(shadow) == "local, local, scroll, scroll"
@@ -211,7 +220,10 @@ def test_tables_that_go_on_have_a_shadow(browser, report):
 def test_captions_of_wide_tables_fit_a_phone(browser, report):
     browser.open(report, size="phone")
     browser.unfold()
-    wide = "[...document.querySelectorAll('.scroll:has(caption)')].filter((s) => s.scrollWidth > s.clientWidth)"
+    wide = (
+        "[...document.querySelectorAll('.scroll:has(caption)')].filter((s) => s.scrollWidth > "
+        "s.clientWidth)"
+    )
     ends = f"return {wide}.map((s) => s.querySelector('caption').offsetWidth <= s.clientWidth)"
     found = browser.run(ends)
     assert len(found) > 2

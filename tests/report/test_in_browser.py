@@ -47,7 +47,10 @@ def test_endless_names_of_segments_fit(browser, tmp_path, size):
     browser.open(tmp_path / "long.html", size=size)
     assert browser.run(FITS)
     assert browser.run(TEXTS_OUTSIDE) == []
-    longest = "return Math.max(...[...document.querySelectorAll('text, td, option')].map((e) => e.textContent.length))"
+    longest = (
+        "return Math.max(...[...document.querySelectorAll('text, td, option')].map((e) => "
+        "e.textContent.length))"
+    )
     assert browser.run(longest) < 400
 
 
@@ -195,7 +198,9 @@ def test_the_theme_can_be_chosen(browser, report):
 
 
 def test_the_policy_of_the_page_is_in_force(browser, report):
-    """A script and a style that the page was not written with do nothing; nothing can be fetched."""
+    """A script and a style that the page was not written with do nothing; nothing can be
+    fetched.
+    """
     browser.open(report)
     browser.run("""
         const script = document.createElement('script'); script.textContent = "document.title = 'owned'";
@@ -212,7 +217,8 @@ def test_the_policy_of_the_page_is_in_force(browser, report):
 def mark(browser):
     """Where the user's mark stands on the decision curve, in pixels."""
     return browser.run(
-        "const d = document.querySelector('g.mark circle'); return [d.getAttribute('cx'), d.getAttribute('cy')]"
+        "const d = document.querySelector('g.mark circle'); return [d.getAttribute('cx'), "
+        "d.getAttribute('cy')]"
     )
 
 
@@ -320,7 +326,10 @@ def test_tables_sort_and_what_is_not_known_stays_last(browser, report):
         for down in (False, True):
             head.find_element("tag name", "button").click()
             assert head.get_attribute("aria-sort") == ("descending" if down else "ascending")
-            cells = "[...document.querySelectorAll('table.segments tbody tr')].map(r => r.cells[arguments[0]])"
+            cells = (
+                "[...document.querySelectorAll('table.segments tbody tr')].map(r => "
+                "r.cells[arguments[0]])"
+            )
             shown = browser.run(f"return {cells}.map(c => c.dataset.value)", at)
             values = [getattr(row, key) for row in rows]
             known = sorted((value for value in values if value is not None), reverse=down)
@@ -486,10 +495,12 @@ def test_no_name_adds_a_line_or_turns_text_around(browser, tmp_path):
     browser.run("arguments[0].scrollIntoView({block: 'center'})", svg)
     ActionChains(browser.driver).move_to_element_with_offset(svg, 20, 0).perform()
     browser.wait(
-        "return document.querySelectorAll('article:not([hidden]) [data-chart=segments] tspan').length > 2"
+        "return document.querySelectorAll('article:not([hidden]) [data-chart=segments] "
+        "tspan').length > 2"
     )
     seen = browser.run(
-        "return [...document.querySelectorAll('body > :not(script)')].map(e => e.textContent).join('')"
+        "return [...document.querySelectorAll('body > :not(script)')].map(e => "
+        "e.textContent).join('')"
     )
     assert "a\\nFAKE: use it" in seen
     for sign in ("\nFAKE", "\u202e", "\x9b"):

@@ -110,7 +110,9 @@ def test_weights_widen_the_intervals_and_equal_ones_do_not():
 
 @for_each("light", [1.0, 1e-9])
 def test_a_light_row_proves_nothing_beside_heavy_ones(light):
-    """Its weight is lost in a sum of all: 1e18 + 1 is 1e18. One row proves no rate at this level."""
+    """Its weight is lost in a sum of all: 1e18 + 1 is 1e18. One row proves no rate at this
+    level.
+    """
     w = [1e9, light]
     *_, low, high = rate_intervals(
         rainproof.Sample([1, 0], [0.1, 0.9], sample_weight=w), confidence_level=0.95
@@ -176,8 +178,8 @@ def test_the_sentence_where_waiting_is_better():
     rate = np.repeat([0.1, 0.1, 0.1, 0.75], 400)
     found = advice(np.tile(np.arange(400) / 400, 4) < rate, p, 0.35)
     assert str(found) == (
-        "For predictions from 0.375 to 0.508 do not act, although the forecast says to: the event rate there is below "
-        "0.35. Elsewhere follow the forecast."
+        "For predictions from 0.375 to 0.508 do not act, although the forecast says to: the "
+        "event rate there is below 0.35. Elsewhere follow the forecast."
     )
     (swap,) = found.swaps
     assert swap.saves == pytest.approx(0.5 * 0.25)
@@ -187,8 +189,8 @@ def test_the_sentence_where_waiting_is_better():
 def test_the_sentence_where_acting_is_better():
     found = advice(np.ones(400), np.repeat([0.125, 0.875], 200), 0.5)
     assert str(found) == (
-        "For predictions from 0.125 to 0.133 act, although the forecast says not to: the event rate there is above "
-        "0.5. Elsewhere follow the forecast."
+        "For predictions from 0.125 to 0.133 act, although the forecast says not to: the event "
+        "rate there is above 0.5. Elsewhere follow the forecast."
     )
 
 
@@ -196,7 +198,8 @@ def test_what_is_not_proven_is_not_advised():
     found = advice([0, 0, 1], [0.5, 0.5, 0.5], 0.4)
     assert found.swaps == ()
     assert str(found) == (
-        "These rows do not prove any action better, at this threshold, than the one that the forecast says."
+        "These rows do not prove any action better, at this threshold, than the one that the "
+        "forecast says."
     )
 
 

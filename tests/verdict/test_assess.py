@@ -1,4 +1,6 @@
-"""The assessment: every part is what its own function says, and the verdict is of the right kind."""
+"""The assessment: every part is what its own function says, and the verdict is of the right
+kind.
+"""
 
 from __future__ import annotations
 
@@ -319,9 +321,14 @@ def test_other_warnings_are_given_as_ever():
 
 
 KEYS = [
-    "result schema rainproof name n events event_rate base_rate total_weight effective_n weighted compressed",
-    "confidence_level tolerance n_resamples seed warnings verdict measures reliability histogram regret profile",
-    "value guarantee rounded_guarantee test advice task segments worth calibration skill skill_as_is auroc gain",
+    (
+        "result schema rainproof name n events event_rate base_rate total_weight effective_n "
+        "weighted compressed"
+    ),
+    "confidence_level tolerance n_resamples seed warnings verdict measures reliability "
+    "histogram regret profile",
+    "value guarantee rounded_guarantee test advice task segments worth calibration skill "
+    "skill_as_is auroc gain",
     "range_costs recalibration",
 ]
 

@@ -138,7 +138,9 @@ def test_the_next_step_follows_the_headline():
 # one forecast is rounded to 0 and 1
 @pytest.mark.filterwarnings("ignore::rainproof.ClassesWarning")
 def test_the_interval_of_the_difference_is_that_of_the_rows():
-    """The paired interval, from the definition, at the level that two of three pairs leave to each."""
+    """The paired interval, from the definition, at the level that two of three pairs leave to
+    each.
+    """
     y, p = rows()
     q, r = np.round(p).clip(0.01, 0.99), 1 - p
     s = rainproof.assess_many({"p": (y, p), "q": (y, q), "r": (y, r)}, task=TASK, **FAST)

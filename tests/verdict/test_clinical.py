@@ -372,7 +372,10 @@ def test_fewer_than_ten_rows_of_an_outcome_are_noted(rarer, few, noted):
     )
 
 
-SOME_CLUSTERS = "Events in only {} effective clusters: intervals allow for one more cluster, as large as the largest."
+SOME_CLUSTERS = (
+    "Events in only {} effective clusters: intervals allow for one more cluster, as large as the "
+    "largest."
+)
 
 
 @for_each(

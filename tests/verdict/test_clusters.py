@@ -54,8 +54,8 @@ def rare(seed):
 
 
 def large_clusters_are_few(seed):
-    """About 3,000 rows in 1,000 groups, 41 of them of 50 rows; events in 5%, one coin in half of the
-    groups.
+    """About 3,000 rows in 1,000 groups, 41 of them of 50 rows; events in 5%, one coin in half of
+    the groups.
     """
     rng = np.random.default_rng(seed)
     size = np.where(rng.random(1000) < 2 / 49, 50, 1)
@@ -63,14 +63,18 @@ def large_clusters_are_few(seed):
 
 
 def large_clusters_are_fewer(seed):
-    """About 3,000 rows in 2,000 groups, 20 of them of 50 rows; events in 5%, one coin in each group."""
+    """About 3,000 rows in 2,000 groups, 20 of them of 50 rows; events in 5%, one coin in each
+    group.
+    """
     rng = np.random.default_rng(seed)
     size = np.where(rng.random(2000) < 0.5 / 49, 50, 1)
     return with_coins(rng, size, rng.choice([0.025, 0.075], 2000), coin=1.0)
 
 
 def with_coins(rng, size, prob, *, coin):
-    """Rows of groups with a prediction each; in a share of the groups one coin decides all outcomes."""
+    """Rows of groups with a prediction each; in a share of the groups one coin decides all
+    outcomes.
+    """
     group = np.repeat(np.arange(len(size)), size)
     shared = (rng.random(len(size)) < coin)[group]
     luck = np.where(shared, rng.random(len(size))[group], rng.random(len(group)))
@@ -134,7 +138,9 @@ def test_a_calibrated_forecast_is_not_recalibrated_where_large_clusters_are_few(
 
 @pytest.mark.filterwarnings("ignore:events in only:rainproof.errors.FewRowsWarning")
 def test_clusters_that_lack_events_by_chance_are_allowed_for_in_costs():
-    """Of a miss at 19 false alarms, and of always and never acting; also on average over a range."""
+    """Of a miss at 19 false alarms, and of always and never acting; also on average over a
+    range.
+    """
     miss = 19.0
     task = rainproof.DecisionTask.from_costs(false_positive=1.0, false_negative=miss)
     covered, samples = Counter(), 40
@@ -190,7 +196,9 @@ def test_intervals_of_rare_events_in_unequal_groups_contain_the_truth():
 
 
 def test_forecasts_are_still_found_wrong_where_no_cluster_is_large():
-    """Equal groups of ten rows, events in 20%: that clusters lack events makes hardly a difference."""
+    """Equal groups of ten rows, events in 20%: that clusters lack events makes hardly a
+    difference.
+    """
     found, found_without = 0, 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -298,8 +306,8 @@ def test_the_variance_of_the_test_is_the_largest_of_three():
 
 
 def test_the_interval_of_says_less_happens_has_0_where_the_test_does_not_reject():
-    """At every level, whether or not clusters lack an outcome by chance: the variance of the test is
-    that of the interval at 0.
+    """At every level, whether or not clusters lack an outcome by chance: the variance of the test
+    is that of the interval at 0.
     """
     by_chance = 0
     for seed in range(16):

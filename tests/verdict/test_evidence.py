@@ -51,7 +51,9 @@ def test_skill_is_the_value_over_that_of_foresight(mu, weighted):
 
 @for_each("mu", [None, 0.1, 0.5])
 def test_the_interval_of_skill_covers(mu):
-    """Acts that are right with a known probability: 200 samples of 200 rows, with about 20 events."""
+    """Acts that are right with a known probability: 200 samples of 200 rows, with about 20
+    events.
+    """
     rng, hit, alarm, rate = np.random.default_rng(2), 0.7, 0.04, 0.1
     t = rate if mu is None else mu
     cost = t * (1 - rate) * alarm + (1 - t) * rate * (1 - hit)

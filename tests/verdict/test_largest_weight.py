@@ -222,9 +222,9 @@ def test_what_is_assumed_of_sizes_is_said(overconfident):
     assert f"taken as independent; {most}, as stated." in stated.verdict.basis
     said = limits(stated.verdict)
     assert (
-        f"drawn independently ({most}, as stated); intervals do so approximately, where weights are such"
-        in said
-    )
+        f"drawn independently ({most}, as stated); intervals do so approximately, where weights "
+        "are such"
+    ) in said
     counts = "All of this is about the population in which each {} counts with its weight."
     assert str(stated.recalibrator.certificate_).endswith(
         f"independently, and {most}. {counts.format('group')}"
@@ -244,7 +244,10 @@ def test_what_is_assumed_of_sizes_is_said(overconfident):
     assert certificate.endswith(f"and no row can weigh more than 2.5. {counts.format('row')}")
     assert "will be used" not in certificate
     fixed = rainproof.assess(**rows, sample_weight=1 + rows["y_prob"], measures=[])
-    needs = "weights, such as survey or cost weights, must not depend on predictions or outcomes, else state max_weight="
+    needs = (
+        "weights, such as survey or cost weights, must not depend on predictions or outcomes, else "
+        "state max_weight="
+    )
     assert f"(rows that belong together: groups=); {needs}. " in fixed.verdict.basis
     assert f"the cases that will be acted on ({needs});" in limits(fixed.verdict)
     same = rainproof.assess(**rows, sample_weight=np.full(6000, 3.0), measures=[])
@@ -260,7 +263,8 @@ def test_what_advice_assumes_is_said(overconfident):
     for given, said in (
         (
             {},
-            "if the rows were drawn independently from the population in which the forecast will be used.",
+            "if the rows were drawn independently from the population in which the forecast "
+            "will be used.",
         ),
         ({"groups": overconfident["groups"]}, f"will be used, and their sizes {fixed}"),
         ({"sample_weight": weight}, f"will be used, and their weights {fixed}"),
@@ -305,7 +309,8 @@ def test_what_proofs_assume_is_printed(overconfident):
         ),
         (
             {"base_rate": 0.1},
-            "drawn independently given their outcomes. All of this is about a population with a base",
+            "drawn independently given their outcomes. All of this is about a population with a "
+            "base",
         ),
     ):
         for found in proofs(**given):
@@ -336,7 +341,10 @@ def test_every_proof_from_weights_says_that_they_must_not_depend_on_predictions(
             assert needs in str(found), found
     for found in proofs(None):
         assert "weights" not in str(found)
-    needs = "does not hold for weights that depend on predictions (as importance weights do) or outcomes, unless"
+    needs = (
+        "does not hold for weights that depend on predictions (as importance weights do) or "
+        "outcomes, unless"
+    )
     assert needs in str(guarantee(y, p, sample_weight=weight))
     basis = rainproof.assess(**classes, sample_weight=weight).verdict.basis
     assert "; weights must not depend on predictions or outcomes. " in basis

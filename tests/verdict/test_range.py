@@ -79,8 +79,10 @@ def test_what_it_says_names_the_decisions(found):
         "at stake in any decision with a threshold between 5% and 20% (95% confidence)",
         "act from your own threshold on, between 5% and 20%.",
         "these decisions lose at most",
-        "Losses are shares of what is at stake in decisions with a threshold between 5% and 20%, proven",
-        "the expected loss of every decision with a threshold between 5% and 20%, whatever its costs,",
+        "Losses are shares of what is at stake in decisions with a threshold between 5% and "
+        "20%, proven",
+        "the expected loss of every decision with a threshold between 5% and 20%, whatever its "
+        "costs,",
         "the expected loss of these decisions is at most",
         "in the yes-or-no decision with a threshold between 5% and 20% that gains most",
     ):
@@ -90,9 +92,9 @@ def test_what_it_says_names_the_decisions(found):
     assert "act from 20% on." in one
     high = " ".join(str(found["high"]).split())
     assert (
-        "In the decision with a threshold between 40% and 60% that gains most, recalibrating gains about"
-        in high
-    )
+        "In the decision with a threshold between 40% and 60% that gains most, recalibrating "
+        "gains about"
+    ) in high
     page = found["low"].to_html()
     assert "of what is at stake in any decision with a threshold between 5% and 20%, acting" in page
     assert "there is a decision with a threshold between 5% and 20% for which this forecast" in page
@@ -129,13 +131,14 @@ def test_several_forecasts_are_compared_in_the_range():
     assert low.best is None
     assert low.pairs[0].to_b.threshold_range == (0.05, 0.2)
     assert high.headline == (
-        "Take b: a switch to it gains more in one decision with a threshold between 40% and 60% than it loses in any."
+        "Take b: a switch to it gains more in one decision with a threshold between 40% and 60% "
+        "than it loses in any."
     )
     said = " ".join(str(low).split())
     assert (
-        "there is a decision with a threshold between 5% and 20% that gains at least, and none that loses"
-        in said
-    )
+        "there is a decision with a threshold between 5% and 20% that gains at least, and none "
+        "that loses"
+    ) in said
     assert (
         "(the cost averaged over all thresholds, also those outside the range) is the least" in said
     )

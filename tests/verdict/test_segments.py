@@ -99,10 +99,11 @@ def test_one_bad_segment_among_forty_is_flagged_and_small_ones_are_not_judged():
     assert a.segments.small == 1
     (said,) = [s.text for s in a.verdict.sentences if s.about == "segments"]
     assert said == (
-        "1 of 40 segments (segment) is off beyond chance (false discovery rate 5%), most 7: says 49%, happens 46%. If "
-        "it were recalibrated, 1 of 40 segments (segment) would still be off: 7 (predicted 49% on average, observed "
-        "46%). 1 segment has too few rows to be tested. To fit a map of its own to each that gains by it: "
-        "Recalibrator().fit(p, y, by=...)."
+        "1 of 40 segments (segment) is off beyond chance (false discovery rate 5%), most 7: "
+        "says 49%, happens 46%. If it were recalibrated, 1 of 40 segments (segment) would still "
+        "be off: 7 (predicted 49% on average, observed 46%). 1 segment has too few rows to be "
+        "tested. To fit a map of its own to each that gains by it: Recalibrator().fit(p, y, "
+        "by=...)."
     )
     assert repr(a.segments) == "SegmentTable(41 segments, 1 flagged, 1 small)"
 
@@ -244,15 +245,14 @@ def test_segments_with_few_clusters_are_named():
     few = min(a.segments.rows, key=lambda s: s.effective_clusters)
     assert few.by_bets
     assert few.effective_clusters < 20
-    assert (
-        few.status
-        == f"too few clusters to tell: events in only {few.effective_clusters:.0f} effective clusters"
+    assert few.status == (
+        f"too few clusters to tell: events in only {few.effective_clusters:.0f} effective clusters"
     )
     (said,) = [s.text for s in a.verdict.sentences if s.about == "segments"]
     assert (
-        f"segments have too few clusters to tell anything but a very large difference: {few.label} has"
-        in said
-    )
+        "segments have too few clusters to tell anything but a very large difference: "
+        f"{few.label} has"
+    ) in said
 
 
 def test_shares_in_segments_that_are_all_small():

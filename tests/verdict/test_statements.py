@@ -1,4 +1,6 @@
-"""Statements and their words: every key has a template, every place a value, every profile an end."""
+"""Statements and their words: every key has a template, every place a value, every profile an
+end.
+"""
 
 from __future__ import annotations
 

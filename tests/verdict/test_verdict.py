@@ -271,15 +271,16 @@ def test_a_map_that_costs_more_is_never_advised():
 def test_the_first_sentence_says_whether_it_is_off_and_how():
     found = judge(evidence(calibration=OFF))
     assert found.headline == (
-        "Recalibrate first. These probabilities are too high: they say 62% on average, it happens 57% (not chance: "
-        "p = 0.001)."
+        "Recalibrate first. These probabilities are too high: they say 62% on average, it "
+        "happens 57% (not chance: p = 0.001)."
     )
     assert found.reason == (
-        "In the decision that gains most (such as: act from 71% on), recalibrating gains about 1.1% of what is at "
-        "stake (0.50% to 1.7%)."
+        "In the decision that gains most (such as: act from 71% on), recalibrating gains about "
+        "1.1% of what is at stake (0.50% to 1.7%)."
     )
     assert found.next_step == (
-        "Next: apply the map, then act from your own threshold on (50% if a miss costs as much as a false alarm)."
+        "Next: apply the map, then act from your own threshold on (50% if a miss costs as much "
+        "as a false alarm)."
     )
     assert found.commands == ("a.recalibrator.predict(p_new)",)
 
@@ -318,8 +319,8 @@ def test_the_second_sentence_is_the_money():
         "For your costs it is not clear whether recalibrating pays."
     )
     assert unclear.reason == (
-        "Your cost is 0.41 per case as they are, 0.16 recalibrated; it is not clear which is less (saves -0.10 to "
-        "0.60)."
+        "Your cost is 0.41 per case as they are, 0.16 recalibrated; it is not clear which is "
+        "less (saves -0.10 to 0.60)."
     )
     worse = judge(
         evidence(calibration=OFF, saved=SAVES), own(COSTS | {Rule.NEVER: 0.17}, (0.2, 0.32))
@@ -329,8 +330,8 @@ def test_the_second_sentence_is_the_money():
     )
     used = judge(evidence(), own(COSTS))
     assert used.reason == (
-        "Your cost is 0.410 per case; without them it is 0.420 (never acting). Less by the estimates, but not advised: "
-        "recalibrated 0.16 (calibration is not rejected)."
+        "Your cost is 0.410 per case; without them it is 0.420 (never acting). Less by the "
+        "estimates, but not advised: recalibrated 0.16 (calibration is not rejected)."
     )
     assert used.next_step == "Next: act from 20% on. That flags 6.1% of the cases."
 
@@ -338,7 +339,8 @@ def test_the_second_sentence_is_the_money():
 def test_a_forecast_to_use():
     found = judge(evidence())
     assert found.headline == (
-        "Use them. 4,000 rows show no sign of miscalibration: they say 62% on average, it happens 57% (p = 0.3)."
+        "Use them. 4,000 rows show no sign of miscalibration: they say 62% on average, it "
+        "happens 57% (p = 0.3)."
     )
     assert (
         found.reason
@@ -361,13 +363,13 @@ def test_a_forecast_to_do_without():
     )
     assert constant.headline == "Do without them. They say 20% for every case; it happens in 20%."
     assert constant.next_step == (
-        "Next: use another forecast. Until then act always if you act from less than 20% (the event rate) on, else "
-        "never."
+        "Next: use another forecast. Until then act always if you act from less than 20% (the "
+        "event rate) on, else never."
     )
     useless = evidence(skill=interval(0.02, -0.03, 0.08), **NONE)
     assert judge(useless).reason == (
-        "Recalibrated by the maps tried, they gain at most 8.0% of what perfect foresight would gain over no forecast "
-        "(upper end of a 95% interval)."
+        "Recalibrated by the maps tried, they gain at most 8.0% of what perfect foresight would "
+        "gain over no forecast (upper end of a 95% interval)."
     )
     mine = judge(useless, own(COSTS))
     assert (
@@ -381,11 +383,12 @@ def test_too_few_rows():
     few = {"n": 143, "skill": interval(0.3, -0.1, 0.6)}
     found = judge(evidence(**few, calibration=calibration(0.11)))
     assert found.headline == (
-        "Too few rows to be sure (143). Where they say 90%, it happened in 7 of 11 cases, but chance could do that "
-        "(p = 0.11)."
+        "Too few rows to be sure (143). Where they say 90%, it happened in 7 of 11 cases, but "
+        "chance could do that (p = 0.11)."
     )
     assert found.reason == (
-        "It is not clear whether they gain over no forecast: skill 0.30 (-0.10 to 0.60); 1 is perfect, 0 is none."
+        "It is not clear whether they gain over no forecast: skill 0.30 (-0.10 to 0.60); 1 is "
+        "perfect, 0 is none."
     )
     assert found.next_step.startswith(
         "Next: until there are more rows, act from your own threshold on"
@@ -629,7 +632,8 @@ def test_what_the_numbers_rest_on():
     assert "(rows that belong together: --groups)" in judge(evidence()).rendered_by(SHELL).basis
     grouped = judge(evidence(groups=401)).basis
     assert grouped.startswith(
-        "Grade: use. 4,000 rows in 401 groups, taken as independent; sizes must not depend on predictions or outcomes, "
+        "Grade: use. 4,000 rows in 401 groups, taken as independent; sizes must not depend on "
+        "predictions or outcomes, "
     )
 
 
@@ -655,7 +659,8 @@ def test_segments_in_a_line_and_in_a_table():
         segment("2024", 9, small=True),
     )
     assert in_words(segment_table(off, segment("2021", flagged=True))).startswith(
-        "All 2 segments (season) are off beyond chance (false discovery rate 5%), most 2022: says 64%, happens 55%."
+        "All 2 segments (season) are off beyond chance (false discovery rate 5%), most 2022: "
+        "says 64%, happens 55%."
     )
     assert in_words(segment_table(off, fine)).startswith(
         "1 of 2 segments (season) is off beyond chance"
@@ -861,8 +866,8 @@ def test_rows_that_are_all_treated_alike_do_not_prove_that_there_is_no_skill():
 @pytest.mark.filterwarnings("ignore::rainproof.errors.FewRowsWarning")
 @for_each("costs", [None, (1, 1)])
 def test_a_forecast_that_finds_the_only_event_is_not_one_to_avoid(costs):
-    """Maps that were fitted without this event find it at most by a formula: one event does not show
-    skill, nor its absence.
+    """Maps that were fitted without this event find it at most by a formula: one event does not
+    show skill, nor its absence.
     """
     y, p = np.r_[1, np.zeros(99, int)], np.r_[0.9, np.linspace(0.001, 0.01, 99)]
     task = (
@@ -895,7 +900,8 @@ def test_costs_without_the_forecast_are_said_where_they_may_be_less():
         e, own(COSTS | {Rule.RECALIBRATED: 0.4, Rule.NEVER: 0.3}, saved=(-0.1, 0.1))
     ).reason
     assert said.endswith(
-        "Without them it is 0.3000 (never acting), which is less by the estimates, but that is not established."
+        "Without them it is 0.3000 (never acting), which is less by the estimates, but that is "
+        "not established."
     )
     unclear = judge(e, own(COSTS | {Rule.RECALIBRATED: 0.4}, saved=(0.005, 0.02))).reason
     assert unclear.endswith(
@@ -909,9 +915,9 @@ def test_costs_without_the_forecast_are_said_where_they_may_be_less():
     as_is = judge(
         evidence(skill_as_is=interval(0.1, -0.1, 0.3)), own(COSTS | {Rule.RECALIBRATED: 0.41})
     ).reason
-    assert (
-        as_is
-        == "Your cost is 0.410 per case; without them it is 0.420 (never acting); it is not clear which is less."
+    assert as_is == (
+        "Your cost is 0.410 per case; without them it is 0.420 (never acting); it is not clear "
+        "which is less."
     )
 
 
@@ -930,7 +936,8 @@ def test_compressed_rows_of_unequal_weight_have_no_grade():
     task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)
     said = rainproof.assess(sample, task=task, measures=[], n_resamples=19).verdict
     assert said.headline.endswith(
-        "No grade: of compressed rows of unequal weight, skill, costs and a map cannot be estimated."
+        "No grade: of compressed rows of unequal weight, skill, costs and a map cannot be "
+        "estimated."
     )
     assert (
         "262,144, drawn at random, or fewer. Until then act from 20% on. That flags"

@@ -1,7 +1,9 @@
-"""Write docs/benchmarks/study-real-data.md: ``python -m benchmarks.studies.real_data.page [FILES]``.
+"""Write docs/benchmarks/study-real-data.md: ``python -m benchmarks.studies.real_data.page
+[FILES]``.
 
 Files of `benchmarks.studies.real_data.study`, if given, are first put into docs/data: one line for
-each model of each table, the mean over draws and costs of a miss. The tables are written from there.
+each model of each table, the mean over draws and costs of a miss. The tables are written from
+there.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ def collect(files: Sequence[Path]) -> None:
 
 
 def _means_of_maps(lines: Lines) -> list[dict[str, Any]]:
-    """Return the mean cost of each way, over draws and costs of a miss, by table, split and model."""
+    """Return the mean cost of each way, over draws and costs of a miss, by table, split and
+    model.
+    """
     costs: dict[tuple[str, ...], dict[str, list[float]]] = {}
     ways = list(dict.fromkeys(line["way"] for line in lines))
     for line in lines:

@@ -89,7 +89,9 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """The features and events of a table, with the time and the site of each row if they are known."""
+    """The features and events of a table, with the time and the site of each row if they are
+    known.
+    """
 
     x: np.ndarray[Any, Any]
     y: np.ndarray[Any, Any]
@@ -401,7 +403,9 @@ _MOST_LEVELS = 20  # of a column of text: each of the most frequent ones is a fe
 
 
 def _features(column: Frame) -> list[Any]:
-    """Return a number as it is, missing ones by the median, and text as one column for each level."""
+    """Return a number as it is, missing ones by the median, and text as one column for each
+    level.
+    """
     import pandas as pd
 
     numbers = pd.to_numeric(column, errors="coerce")

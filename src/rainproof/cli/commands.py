@@ -27,7 +27,8 @@ from rainproof.recalibration.method_names import CLASS_METHODS, EVENT_METHODS
 from rainproof.verdict.grades import GRADES
 
 ASSESS = (
-    "--prob", "--classes", *ROWS, "--by", "--groups", "--max-weight", "--fractional", *COSTS, "--capacity",
+    "--prob", "--classes", *ROWS, "--by", "--groups", "--max-weight", "--fractional",
+    *COSTS, "--capacity",
     "--threshold-range", "--confidence-level", "--seed", "--cost-matrix",
 )  # fmt: skip
 """What decides what 'rainproof assess' and 'rainproof report' say: a line that is printed repeats
@@ -123,7 +124,10 @@ def add_report(commands: Commands) -> None:
     parser.add_argument(
         "--preset",
         choices=["clinical"],
-        help="clinical: first show the measures and plots of the STRATOS core set, and the TRIPOD+AI items they serve",
+        help=(
+            "clinical: first show the measures and plots of the STRATOS core set, and the "
+            "TRIPOD+AI items they serve"
+        ),
     )
     _add_page(parser)
     add_output(parser, "page to write (.html)", "report", ".html", ".htm")
@@ -188,7 +192,10 @@ def add_assess_many(commands: Commands) -> None:
         "rank several forecasts, for your costs or for all",
         most_used=("--prob", "--outcome", "--cost-fp", "--cost-fn", "--groups"),
     )
-    level = "confidence level of the verdict on each forecast, and of all comparisons together (default: 0.95)"
+    level = (
+        "confidence level of the verdict on each forecast, and of all comparisons together "
+        "(default: 0.95)"
+    )
     parser.add_argument(
         "--prob",
         metavar="COL",
@@ -268,7 +275,9 @@ def add_threshold(commands: Commands) -> None:
     targets = {
         "--precision": "target: smallest share of events among the flagged cases",
         "--recall": "target: smallest share of flagged cases among the events (sensitivity)",
-        "--false-positive-rate": "target: largest share of flagged cases among those without the event (1 - specificity)",
+        "--false-positive-rate": (
+            "target: largest share of flagged cases among those without the event (1 - specificity)"
+        ),
     }
     for flag, words in targets.items():
         parser.add_argument(
@@ -317,7 +326,10 @@ def add_measure(commands: Commands) -> None:
         "--fail-above",
         metavar="SCDL",
         type=float,
-        help=f"exit with code 1 if SCDL is above this, for all rows or for a segment of {FEW_ROWS} rows or more",
+        help=(
+            f"exit with code 1 if SCDL is above this, for all rows or for a segment of {FEW_ROWS} "
+            "rows or more"
+        ),
     )
     add_shared(parser, *RESULT)
 
@@ -353,9 +365,9 @@ def add_monitor(commands: Commands) -> None:
     A folder holds one stored sample for each period (see 'rainproof store'), ordered by
     name: 2026-03-02.parquet. For rows in files or a database, --by names the column of
     periods; they are ordered as numbers, or else as text: 2026-03-02. Alarms
-    come from a sequential test, not from a limit on a loss: it may run every night. The test assumes that
-    rows are drawn one after the other; with --dependent-rows, rows of a period may depend
-    on each other, as in one storm.
+    come from a sequential test, not from a limit on a loss: it may run every night. The test
+    assumes that rows are drawn one after the other; with --dependent-rows, rows of a period may
+    depend on each other, as in one storm.
 
     examples:
       rainproof monitor days
@@ -377,8 +389,10 @@ def add_monitor(commands: Commands) -> None:
         metavar="SOURCE",
         type=option_types.source,
         nargs="+",
-        help="a folder of stored samples, one .parquet file for each period; or, with --by, files or a database table, as "
-        "for 'rainproof store'",
+        help=(
+            "a folder of stored samples, one .parquet file for each period; or, with --by, "
+            "files or a database table, as for 'rainproof store'"
+        ),
     )
     parser.add_argument(
         "--by", metavar="COL", help="column of periods, for rows in files or a database"
@@ -392,7 +406,10 @@ def add_monitor(commands: Commands) -> None:
         "--segments",
         metavar="COL",
         nargs="+",
-        help="with --by: columns of segments, to find which of them changed; --alpha holds for all of them together",
+        help=(
+            "with --by: columns of segments, to find which of them changed; --alpha holds for all "
+            "of them together"
+        ),
     )
     add_shared(parser, *OF_ROWS, guess=True)
     parser.add_argument(
@@ -411,12 +428,18 @@ def add_monitor(commands: Commands) -> None:
         metavar="A",
         type=option_types.probability,
         default=0.01,
-        help="a calibrated forecast raises a false alarm after 1/A periods or more, on average (default: 0.01)",
+        help=(
+            "a calibrated forecast raises a false alarm after 1/A periods or more, on average "
+            "(default: 0.01)"
+        ),
     )
     parser.add_argument(
         "--dependent-rows",
         action="store_true",
-        help="rows of a period may depend on each other, as in one storm: a period is one observation",
+        help=(
+            "rows of a period may depend on each other, as in one storm: a period "
+            "is one observation"
+        ),
     )
     add_shared(parser, "--plot", plot="also draw the timeline: .png, .svg or .pdf")
     parser.add_argument(
@@ -428,14 +451,17 @@ def add_monitor(commands: Commands) -> None:
         "--state",
         metavar="FILE",
         type=option_types.path,
-        help="file of the alarms reported so far: with --fail-on new, an alarm is new until a run has reported it; "
-        "a missing file is created",
+        help=(
+            "file of the alarms reported so far: with --fail-on new, an alarm is new until a run "
+            "has reported it; a missing file is created"
+        ),
     )
     add_shared(parser, *RESULT)
 
 
 RECALIBRATE = (
-    "--prob", "--classes", *ROWS, "--by", "--groups", "--max-weight", "--fractional", "--cost-matrix",
+    "--prob", "--classes", *ROWS, "--by", "--groups", "--max-weight", "--fractional",
+    "--cost-matrix",
     "--threshold-range", "--confidence-level", "--seed",
 )  # fmt: skip
 """What decides which map 'rainproof recalibrate' fits, beside its methods: a line that is printed
@@ -516,7 +542,10 @@ def add_apply(commands: Commands) -> None:
         "--unseen",
         choices=("error", "pooled"),
         default="error",
-        help="how to treat segments that the map was not fitted to: error (default), or pooled, the map of all rows",
+        help=(
+            "how to treat segments that the map was not fitted to: error (default), or pooled, the "
+            "map of all rows"
+        ),
     )
     add_output(
         parser,
@@ -629,8 +658,10 @@ def add_policy(commands: Commands) -> None:
         "--grid",
         metavar="M",
         type=option_types.whole_number(_GRID, _GRIDS),
-        help="round to multiples of 1/M, a power of two (default: the grid with the smallest loss for any decision); "
-        "a finer grid acts at random less often, with a weaker guarantee",
+        help=(
+            "round to multiples of 1/M, a power of two (default: the grid with the smallest loss "
+            "for any decision); a finer grid acts at random less often, with a weaker guarantee"
+        ),
     )
     add_shared(
         parser, "--seed", "--json", json="print the policy and its costs as JSON instead of text"

@@ -173,7 +173,8 @@ def _map(arguments: argparse.Namespace) -> PiecewiseMap | None:
     recalibrator: Recalibrator = load_kind(arguments.map, "recalibrator")
     if recalibrator.by_ is not None:
         raise InputError(
-            "--map must be a map without segments: with segments, use 'rainproof apply' before 'rainproof policy'"
+            "--map must be a map without segments: with segments, use 'rainproof apply' before "
+            "'rainproof policy'"
         )
     recalibrator.check_one_event("--map")
     found: PiecewiseMap = recalibrator.map_
@@ -211,7 +212,9 @@ _ROUNDING = 1e-9  # costs within this share of what is at stake count as equal
 
 
 def _between(policy: RoundingPolicy) -> list[float] | None:
-    """The multiples of 1/grid around the threshold: the rounding decides what is done between them."""
+    """The multiples of 1/grid around the threshold: the rounding decides what is done between
+    them.
+    """
     points = np.arange(policy.grid + 1) / policy.grid
     # the first point where the second action is best
     above = int(policy.task.action_codes(points).searchsorted(1))
@@ -220,7 +223,9 @@ def _between(policy: RoundingPolicy) -> list[float] | None:
 
 
 def _guaranteed(made: _MadePolicy, pooled: int | None) -> str:
-    """What the policy promises, on these rows, which may be `pooled` to a grid: what rounding buys."""
+    """What the policy promises, on these rows, which may be `pooled` to a grid: what rounding
+    buys.
+    """
     policy = made.policy
     rows = "these rows"
     probabilities = "probabilities"
@@ -230,9 +235,9 @@ def _guaranteed(made: _MadePolicy, pooled: int | None) -> str:
         if pooled is not None:
             rows = f"these rows, pooled to 1/{pooled},"
     return (
-        f"Grid 1/{policy.grid}: on {rows} no decision that rests on {probabilities} rounded to it, whatever its costs, "
-        f"loses more than {at_most(made.loss)} of what is at stake per case (best minus worst outcome), compared with the "
-        "best change of actions in hindsight."
+        f"Grid 1/{policy.grid}: on {rows} no decision that rests on {probabilities} rounded to "
+        f"it, whatever its costs, loses more than {at_most(made.loss)} of what is at stake per "
+        "case (best minus worst outcome), compared with the best change of actions in hindsight."
     )
 
 
@@ -249,8 +254,9 @@ def _acts_at_random(made: _MadePolicy, *, weighted: bool) -> str:
     if weighted:
         share = f"{share} by weight"
     return (
-        f"The rounding is random: a row with a {probability} between {low:.6g} and {high:.6g} may get either action, "
-        f"depending on its id. That is {share}. All others get the action that the threshold says."
+        f"The rounding is random: a row with a {probability} between {low:.6g} and {high:.6g} "
+        f"may get either action, depending on its id. That is {share}. All others get the action "
+        "that the threshold says."
     )
 
 
@@ -279,15 +285,18 @@ def _price(task: FiniteTask, made: _MadePolicy, grade: str | None) -> list[str]:
     tolerance = _ROUNDING * task.scale
     is_dearer = extra > tolerance
     if extra < -tolerance:
-        chance = "If the probabilities are calibrated this is chance, as rounding cannot save on average."
+        chance = (
+            "If the probabilities are calibrated this is chance, as rounding "
+            "cannot save on average."
+        )
         price = (
             f"On these rows rounding costs {-extra:.4g} per case less than no rounding. {chance}"
         )
     elif is_dearer:
         price = (
-            f"Rounding costs {extra:.4g} per case here. It buys the guarantee above, for every decision and "
-            "against every change of actions; without rounding, 'rainproof assess' has one that covers corrections "
-            "that keep the ranking only."
+            f"Rounding costs {extra:.4g} per case here. It buys the guarantee above, for every "
+            "decision and against every change of actions; without rounding, 'rainproof assess' "
+            "has one that covers corrections that keep the ranking only."
         )
     else:
         price = "On these rows rounding costs nothing."
@@ -295,16 +304,18 @@ def _price(task: FiniteTask, made: _MadePolicy, grade: str | None) -> list[str]:
     finer = made.finer
     if is_dearer and finer is not None:
         paragraphs.append(
-            f"A finer grid rounds less, but its guarantee is no better: --grid {finer.grid} costs "
-            f"{finer.cost:.4g} per case, with {at_most(finer.loss)} instead of {at_most(made.loss)}."
+            f"A finer grid rounds less, but its guarantee is no better: --grid {finer.grid} "
+            f"costs {finer.cost:.4g} per case, with {at_most(finer.loss)} instead of "
+            f"{at_most(made.loss)}."
         )
     action, cost_of_action = min(cost.always.items(), key=itemgetter(1))
     if cost_of_action <= min(cost.policy, cost.unrounded) + tolerance:
         paragraphs.append(f"Always {_quoted(action)} costs no more than either on these rows.")
     elif is_dearer and grade == "use":
         paragraphs.append(
-            f"'rainproof assess' grades these probabilities \"use\" and recommends {_second_from(task)} on, "
-            "which needs no policy. Use this policy if you need its guarantee."
+            "'rainproof assess' grades these probabilities \"use\" and recommends "
+            f"{_second_from(task)} on, which needs no policy. Use this policy if you need its "
+            "guarantee."
         )
     return paragraphs
 

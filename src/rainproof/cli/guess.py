@@ -1,4 +1,6 @@
-"""Columns that were not named, guessed from their values and names; an ambiguous guess is refused."""
+"""Columns that were not named, guessed from their values and names; an ambiguous guess is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +109,9 @@ def _values(column: pa.Array) -> Any:
 
 
 def _number(value: Any) -> float | None:
-    """Return a value as a number, also with a decimal comma or a percent sign; None if it is none."""
+    """Return a value as a number, also with a decimal comma or a percent sign; None if it is
+    none.
+    """
     word = str(value).lower()
     if word in TRUE_AND_FALSE:
         return float(TRUE_AND_FALSE[word])
@@ -183,7 +187,10 @@ def _scale_hint(columns: Columns) -> str:
         low = values.min()
         high = values.max()
         if low < 0 and high > 1:
-            return f" (numbers from 0 to 1; if {name!r} holds log-odds, make them 1 / (1 + exp(-x)) first)"
+            return (
+                f" (numbers from 0 to 1; if {name!r} holds log-odds, make them 1 / (1 + exp(-x)) "
+                "first)"
+            )
         if low >= 0 and 1 < high <= 100:
             return f" (probabilities lie in [0, 1]; if {name!r} is in percent, add --percent)"
         if _distinct(values) <= {0.0, 1.0}:

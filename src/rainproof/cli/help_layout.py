@@ -1,7 +1,7 @@
 """How help is laid out: the commands in groups, the options of a command under headings.
 
-What an option or a command means is written in `rainproof.cli.options` and `rainproof.cli.commands`.
-Nothing heavy is imported here, as help should not wait for NumPy.
+What an option or a command means is written in `rainproof.cli.options` and
+`rainproof.cli.commands`. Nothing heavy is imported here, as help should not wait for NumPy.
 """
 
 from __future__ import annotations

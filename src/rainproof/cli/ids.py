@@ -1,5 +1,5 @@
-"""Columns that are named like ids, in the head of a file: rows that may depend on each other, or that
-ids tell apart.
+"""Columns that are named like ids, in the head of a file: rows that may depend on each other, or
+that ids tell apart.
 
 Only names can tell an id from another column, and only the first rows are looked at: before all
 rows are read, as both are of one open file.

@@ -44,8 +44,8 @@ def _check_folder(arguments: argparse.Namespace) -> None:
     if len(arguments.source) > 1 or Path(first).is_file():
         named = shell_line(arguments.source)
         raise InputError(
-            f"{first} is not a folder of stored samples: for files of rows name the column of periods, such as "
-            f"'rainproof monitor {named} --by day'"
+            f"{first} is not a folder of stored samples: for files of rows name the column of "
+            f"periods, such as 'rainproof monitor {named} --by day'"
         )
     for name in (*OF_ROWS, "--segments"):
         if is_stated(arguments, dest(name)):

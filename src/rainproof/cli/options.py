@@ -44,7 +44,10 @@ _ROW_OPTIONS: dict[str, dict[str, Any]] = {
     "--base-rate": {
         "metavar": "RATE",
         "type": option_types.base_rate,
-        "help": "event rate where the forecast will be used, if these rows have another one: 0.5%%, or a range, 0.3%%,1%%",
+        "help": (
+            "event rate where the forecast will be used, if these rows have another one: 0.5%%, or "
+            "a range, 0.3%%,1%%"
+        ),
     },
     "--where": {
         "metavar": "CONDITION",
@@ -64,7 +67,9 @@ _TEXT_OPTIONS: dict[str, dict[str, Any]] = {
         "help": "column separator of text files (default: recognized)",
     },
 }
-"""How text is cut into values: each is the field of `rainproof.io.opening.ReadOptions` of its name."""
+"""How text is cut into values: each is the field of `rainproof.io.opening.ReadOptions` of its
+name.
+"""
 
 _VALUE_OPTIONS: dict[str, dict[str, Any]] = {
     "--percent": {"action": "store_true", "help": "probabilities are percentages"},
@@ -86,15 +91,20 @@ SHARED: dict[str, dict[str, Any]] = {
         "metavar": "FILE",
         "type": option_types.source,
         "nargs": "+",
-        "help": "FORMATS files, patterns (data/*.parquet), objects in a store (s3://, gs://, abfs://), a database table "
-        "(postgresql://user@host/name#table, sqlite:///, duckdb:///), or - for standard input",
+        "help": (
+            "FORMATS files, patterns (data/*.parquet), objects in a store (s3://, gs://, "
+            "abfs://), a database table (postgresql://user@host/name#table, sqlite:///, "
+            "duckdb:///), or - for standard input"
+        ),
     },
     "--prob": {"metavar": "COL", "help": "column of predicted probabilities, from 0 to 1"},
     "--classes": {
         "metavar": "COL",
         "nargs": "+",
-        "help": "columns of three or more class probabilities, instead of --prob; --outcome holds the name of the observed "
-        "one, or its number from 0",
+        "help": (
+            "columns of three or more class probabilities, instead of --prob; --outcome holds the "
+            "name of the observed one, or its number from 0"
+        ),
     },
     "--cost-matrix": {
         "metavar": "FILE",
@@ -109,7 +119,10 @@ SHARED: dict[str, dict[str, Any]] = {
     **_VALUE_OPTIONS,
     "--keep-missing": {
         "action": "store_true",
-        "help": "copy rows without a probability or a cost, and leave their new columns empty (default: an error)",
+        "help": (
+            "copy rows without a probability or a cost, and leave their new columns empty "
+            "(default: an error)"
+        ),
     },
     "--by": {"metavar": "COL", "nargs": "+", "help": "columns of segments"},
     "--groups": {
@@ -350,7 +363,8 @@ def check_together(arguments: argparse.Namespace) -> None:
     stated = {name for name in map(dest, SHARED) if is_stated(arguments, name)}
     if "fractional" in stated and stated & {"pos_label", "trials"}:
         raise InputError(
-            "--fractional cannot be combined with --pos-label or --trials: outcomes are shares already"
+            "--fractional cannot be combined with --pos-label or --trials: outcomes are shares "
+            "already"
         )
     if "classes" in stated:
         _check_classes(arguments)
@@ -374,7 +388,8 @@ def _check_classes(arguments: argparse.Namespace) -> None:
     columns = arguments.classes
     if len(columns) < 3 or len(set(columns)) < len(columns):
         raise InputError(
-            "--classes must name three different columns or more: two classes are one event (--prob)"
+            "--classes must name three different columns or more: two classes are one event "
+            "(--prob)"
         )
     for option in _OF_ONE_EVENT:
         name = dest(option)

@@ -162,7 +162,9 @@ def coloured(text: str, style: str, stream: TextIO | None) -> str:
 
 
 def coloured_help(text: str, stream: TextIO | None) -> str:
-    """Return a help text with coloured headings and options; the visible characters stay the same."""
+    """Return a help text with coloured headings and options; the visible characters stay the
+    same.
+    """
     if not has_colours(stream):
         return text
     bold = rf"{_STYLES['bold']}\1{_RESET}"

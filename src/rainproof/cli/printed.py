@@ -143,7 +143,9 @@ class Screen:
         return option_words(flag, self.options[flag]) if flag in self.options else []
 
     def _copied(self) -> list[str]:
-        """How a file of new cases is read: rows that were left out for a missing value are copied."""
+        """How a file of new cases is read: rows that were left out for a missing value are
+        copied.
+        """
         missing = ["--keep-missing"] if "--drop-missing" in self.options else []
         return [word for flag in NEW_CASES for word in self.typed(flag)] + missing
 

@@ -309,7 +309,9 @@ def read_matrix(arguments: argparse.Namespace) -> Any:
 
 
 def fitted_here(arguments: argparse.Namespace) -> str | None:
-    """Return what to say about a column that 'rainproof apply' has written; None about any other."""
+    """Return what to say about a column that 'rainproof apply' has written; None about any
+    other.
+    """
     for name in arguments.classes or [arguments.prob]:
         if name.endswith(RECALIBRATED):
             return (

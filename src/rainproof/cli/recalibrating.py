@@ -133,8 +133,9 @@ def _check_weights(rows: Sample | Segments) -> None:
     samples = rows.values() if isinstance(rows, Segments) else [rows]
     if not all(sample.units.divisible for sample in samples):
         raise InputError(
-            "--weight must have the same value in every row here, as rows of files are pooled before they are divided: "
-            "for unequal weights use Python, rainproof.Recalibrator().fit(p, y, sample_weight=w)"
+            "--weight must have the same value in every row here, as rows of files are pooled "
+            "before they are divided: for unequal weights use Python, "
+            "rainproof.Recalibrator().fit(p, y, sample_weight=w)"
         )
 
 

@@ -95,7 +95,8 @@ def fit_logistic_with_prior(
     *,
     offset: Floats | None = None,
 ) -> Floats:
-    """Fit the most likely coefficients of ``logit(rate) = coefficients @ x + offset``, given a prior.
+    """Fit the most likely coefficients of ``logit(rate) = coefficients @ x + offset``, given a
+    prior.
 
     Several tables of weights are fitted at once, each by itself; with a prior every table has
     exactly one maximum.

@@ -217,7 +217,7 @@ def scan(
     Traceback (most recent call last):
       ...
     rainproof.errors.InputError: p must not contain nulls (missing values); 1 value does, the first is p[3]
-    """
+    """  # noqa: E501 (the message is one line)
     reading: dict[str, Any] = {
         "weight": weight,
         "where": where,

@@ -39,12 +39,13 @@ __all__ = ["to_html"]
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "page.js")
 _QUESTION = "Can these probabilities be acted on?"  # the title, if there is no other
 _NO_SCRIPTS = (
-    '<noscript><p class="note">Scripts are off: the text and the tables are complete; the charts, the slider and the '
-    "downloads are missing.</p></noscript>"
+    '<noscript><p class="note">Scripts are off: the text and the tables are complete; '
+    "the charts, the slider and the downloads are missing.</p></noscript>"
 )
 _SOFTWARE = (
-    "<details><summary>Software in this page</summary><p>Made by rainproof {}. Charts by Observable Plot and D3, under "
-    'these licences:</p><pre tabindex="0" aria-label="Licences">{}</pre></details>'
+    "<details><summary>Software in this page</summary>"
+    "<p>Made by rainproof {}. Charts by Observable Plot and D3, under these licences:</p>"
+    '<pre tabindex="0" aria-label="Licences">{}</pre></details>'
 )
 # characters of a name on the page: more would take the browser seconds to lay out
 _LONGEST_NAME = 500
@@ -89,8 +90,8 @@ def to_html(
 
     Notes
     -----
-    Nothing is estimated here or in the page. The slider looks up the nearest threshold that the assessment holds advice
-    for; costs are scaled to the user's units.
+    Nothing is estimated here or in the page. The slider looks up the nearest threshold that the
+    assessment holds advice for; costs are scaled to the user's units.
     """
     if path is not None:
         check_suffix(Path(path), "path", ".html", ".htm")
@@ -214,7 +215,10 @@ def _diagram(rates: HeldOutRates) -> str:
         ends += f'<text x="{x}" y="109" text-anchor="middle">{x}%</text>'
         ends += f'<text x="-3" y="{102 - x}" text-anchor="end">{x}%</text>'
     frame = '<path d="M0 0V100H100"/><path d="M0 100L100 0" stroke-dasharray="3"/>'
-    return f'<svg viewBox="-22 -4 132 118" role="img" aria-label="Reliability diagram">{frame}{ends}{marks}</svg>'
+    return (
+        '<svg viewBox="-22 -4 132 118" role="img" aria-label="Reliability '
+        f'diagram">{frame}{ends}{marks}</svg>'
+    )
 
 
 def _in_lines(data: Any) -> Any:

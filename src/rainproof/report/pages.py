@@ -135,8 +135,12 @@ def curve_fields(index: int | str, a: Assessment | None) -> dict[str, str]:
         "chart": "all-value" if a is None else "value",
         "benefit_keys": keys((*lines, *_BENEFIT_LINES)),
         "gain_keys": keys((*lines, *(_GAIN_LINES[:1] if a is None else _GAIN_LINES))),
-        "benefit_caption": f"At your threshold, the highest line is the best way to act.{recalibrated}",
-        "gain_caption": "Below 0 at your threshold, the better of always and never acting is better."
+        "benefit_caption": (
+            f"At your threshold, the highest line is the best way to act.{recalibrated}"
+        ),
+        "gain_caption": (
+            "Below 0 at your threshold, the better of always and never acting is better."
+        )
         + recalibrated,
     }
 
@@ -217,7 +221,10 @@ def ways(verdict: Verdict, index: int, weights: str = "") -> str:
     if not verdict.table:
         return f'<section class="card">{basis}</section>'
     shown = side_by_side(verdict.table, f"ways-{index}")
-    return f'<section class="card"><h2 id="ways-{index}">Ways to act, side by side</h2>{shown}{basis}</section>'
+    return (
+        f'<section class="card"><h2 id="ways-{index}">Ways to act, side by '
+        f"side</h2>{shown}{basis}</section>"
+    )
 
 
 def side_by_side(lines: Sequence[Sequence[str]], labelled_by: str) -> str:
@@ -427,27 +434,34 @@ def _items(a: Assessment, found: ClinicalPerformance) -> list[tuple[str, str, st
     groups = "Rows are treated as independent of each other."
     if found.groups is not None:
         groups = (
-            f"Intervals of the core set and of net benefit allow for dependence within {count(found.groups)} groups; "
-            "the calibration plot does not."
+            "Intervals of the core set and of net benefit allow for dependence within "
+            f"{count(found.groups)} groups; the calibration plot does not."
         )
     by = None
     if a.segments is not None:
-        by = f"{count(len(a.segments.rows))} segments: event rate, test and loss of each, not the core set."
+        by = (
+            f"{count(len(a.segments.rows))} segments: event rate, test and loss of each, not the "
+            "core set."
+        )
     updated = results = "No recalibration map is offered."
     if a.recalibrator is not None and _has_map(a):
         updated = (
-            f"A recalibration map ({a.recalibrator.method_}) was fitted on these rows. It counts as updating only if "
-            "you use it."
+            f"A recalibration map ({a.recalibrator.method_}) was fitted on these rows. It counts "
+            "as updating only if you use it."
         )
-        results = "What is proven of the map, on rows that it was not fitted to: see the part on what is proven below."
+        results = (
+            "What is proven of the map, on rows that it was not fitted to: see the part on what is "
+            "proven below."
+        )
     return [
         ("12d", "How differences between clusters (such as hospitals) were handled", groups),
         (
             "12e",
             "All measures and plots used to evaluate performance, with reasons",
-            "AUROC (discrimination), calibration plot, net benefit with decision curve (clinical utility), and risk "
-            "distribution by outcome, which STRATOS calls essential; beside them observed : expected, calibration "
-            "intercept and slope, Brier score and skill. Reasons for your choice are yours to give.",
+            "AUROC (discrimination), calibration plot, net benefit with decision curve "
+            "(clinical utility), and risk distribution by outcome, which STRATOS calls "
+            "essential; beside them observed : expected, calibration intercept and slope, Brier "
+            "score and skill. Reasons for your choice are yours to give.",
         ),
         ("12f", "Any updating of the model, such as recalibration", updated),
         (

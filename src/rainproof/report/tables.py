@@ -97,7 +97,8 @@ def table(
         row = rows[index]
         marks = {"data_row": str(index)} | ({"class_": "flagged"} if flagged(row) else {})
         body.append(html_element("tr", "".join(_cell(column, row) for column in columns), **marks))
-    inside = f"<caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>"
+    titles = f"<caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead>"
+    inside = f"{titles}<tbody>{''.join(body)}</tbody>"
     shown = html_element("table", inside, class_=name, data_name=name)
     return html_element(
         "div", shown, class_="scroll", role="region", tabindex="0", aria_label=caption
@@ -213,11 +214,17 @@ def costs(found: TaskResult, confidence_level: float) -> str:
     rows = rows_of(found.n)
     stated = HTML.text(say("costs_stated", rows=rows, level=Level(confidence_level)))
     entered = HTML.text(say("costs_entered", rows=rows))
-    back = '<p class="as-entered" hidden><button type="button" class="stated">Back to the stated decision</button></p>'
+    back = (
+        '<p class="as-entered" hidden><button type="button" class="stated">Back to the stated '
+        "decision</button></p>"
+    )
     caption = (
         f'<span class="as-stated">{stated}</span><span class="as-entered" hidden>{entered}</span>'
     )
-    chart = f'<figure><div class="chart" data-chart="costs"></div><figcaption>{caption}</figcaption></figure>'
+    chart = (
+        '<figure><div class="chart" '
+        f'data-chart="costs"></div><figcaption>{caption}</figcaption></figure>'
+    )
     return f'<p class="small as-stated">{escaped(str(found.task))}</p>{back}{chart}'
 
 
@@ -307,16 +314,19 @@ def segments(
         note = f"<p>{HTML.text(say('more_segments', count=whole(hidden)))}</p>"
     order = sorted(range(len(found.rows)), key=lambda i: flagged_first(found.rows[i]))
     return (
-        f'<section class="card" aria-labelledby="segments-{index}"><h2 id="segments-{index}">Segments</h2>'
+        f'<section class="card" aria-labelledby="segments-{index}">'
+        f'<h2 id="segments-{index}">Segments</h2>'
         f"<p>{line}</p>{note}"
         + table(
             "Segments", "segments", columns, found.rows, flagged=attrgetter("flagged"), order=order
         )
-        + f'<p class="picker segment-picker" hidden><label for="segment-{index}">Show a segment</label> '
+        + '<p class="picker segment-picker" hidden>'
+        f'<label for="segment-{index}">Show a segment</label> '
         f'<select id="segment-{index}"><option value="-1">all</option>{options}</select></p>'
         f'<p class="segment-status" role="status"></p>'
-        '<figure><div class="chart" data-chart="segments"></div><figcaption>The largest loss of any decision on the '
-        "segment's rows (dot), and the bound of the expected loss (end of the line); red: off beyond chance."
+        '<figure><div class="chart" data-chart="segments"></div><figcaption>'
+        "The largest loss of any decision on the segment's rows (dot), and the bound of the "
+        "expected loss (end of the line); red: off beyond chance."
         "</figcaption></figure>"
         + folded("How to read it", f"<p>{HTML.text(_about(found, within))}</p>")
         + "</section>"

@@ -44,11 +44,12 @@ def rate_intervals(sample: Sample, *, confidence_level: float) -> Rates:
 
     Notes
     -----
-    The cells have edges that are fixed before any row is seen: 1/128 wide, and near 0 and 1 eight to each halving of
-    the distance, down to :math:`2^{-13}` (multiples of 1/m in a sample compressed to m cells). Given how many rows fall
-    into each cell, the events in a run I of cells are binomial with :math:`q_I = P(y = 1 | p \in I)`. With k
-    occupied cells there are :math:`J = k (k + 1) / 2` runs; Clopper and Pearson's interval at error
-    :math:`\delta / J` for each covers all of them at once with probability :math:`1 - \delta` (Bonferroni).
+    The cells have edges that are fixed before any row is seen: 1/128 wide, and near 0 and 1 eight
+    to each halving of the distance, down to :math:`2^{-13}` (multiples of 1/m in a sample
+    compressed to m cells). Given how many rows fall into each cell, the events in a run I of cells
+    are binomial with :math:`q_I = P(y = 1 | p \in I)`. With k occupied cells there are :math:`J = k
+    (k + 1) / 2` runs; Clopper and Pearson's interval at error :math:`\delta / J` for each covers
+    all of them at once with probability :math:`1 - \delta` (Bonferroni).
 
     Where weights are unequal, Hoeffding's inequality takes the place of Clopper and Pearson's,
     given the weights and how many rows of each weight fall into each cell. The weights must not

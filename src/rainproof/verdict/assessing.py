@@ -86,7 +86,8 @@ def check_options(
     outside = [mu for mu in (() if task is None else task.thresholds) if not low <= mu <= high]
     if outside and within is not None:
         raise InputError(
-            f"threshold_range must contain the threshold of task, {outside[0]:.6g}; it is {threshold_range!r}"
+            f"threshold_range must contain the threshold of task, {outside[0]:.6g}; it is "
+            f"{threshold_range!r}"
         )
     every = {measure.name: measure for measure in CATALOGUE.entries}
     names = (
@@ -129,7 +130,9 @@ def compute(
     seed: int | None,
     capacity: float | None = None,
 ) -> Assessment:
-    """Compute an assessment, calling `step` after each part; its warnings are added by the caller."""
+    """Compute an assessment, calling `step` after each part; its warnings are added by the
+    caller.
+    """
     # several forecasts are in an order of their own
     level = confidence_level
     sample = sample.with_max_weight(max_weight).in_order()
@@ -280,7 +283,9 @@ def _estimates(
 
 
 def _rounded(sample: Sample, how: dict[str, Any]) -> Guarantee:
-    """The guarantee for rounding to the grid that is shown: the bounds hold for all grids at once."""
+    """The guarantee for rounding to the grid that is shown: the bounds hold for all grids at
+    once.
+    """
     alone = sample.ungrouped().middle()
     grid = shown_grid(choose_grid(alone), alone)
     finest = min(sample.grid or GRIDS[-1], GRIDS[-1])
@@ -439,8 +444,8 @@ def assess(
 
     References
     ----------
-    arXiv:2605.17749 (SCDL). Clopper, Pearson (1934), doi:10.1093/biomet/26.4.404. Benjamini, Hochberg (1995),
-    doi:10.1111/j.2517-6161.1995.tb02031.x (segments).
+    arXiv:2605.17749 (SCDL). Clopper, Pearson (1934), doi:10.1093/biomet/26.4.404. Benjamini,
+    Hochberg (1995), doi:10.1111/j.2517-6161.1995.tb02031.x (segments).
 
     Examples
     --------
@@ -555,7 +560,8 @@ def read(
             )
         if base_rate is not None:
             raise InputError(
-                "base_rate cannot be combined with segments: that of a segment is not that of all rows"
+                "base_rate cannot be combined with segments: that of a segment is not that of "
+                "all rows"
             )
         return ordered(as_sample(y_true.pooled, groups=columns["groups"])), y_true
     sample = as_sample(y_true, y_prob, **columns, base_rate=base_rate, rates=True)

@@ -133,8 +133,9 @@ def few_clusters(sample: Sample) -> str | None:
     if units.one_outcome or not has_few_clusters(units):
         return None
     return (
-        f"{rarer_in(units)}, fewer than {FEW_CLUSTERS:.0f}: the p-value is that of bets, which rarely reject, and "
-        "intervals allow for one more cluster, as large as the largest, with either outcome"
+        f"{rarer_in(units)}, fewer than {FEW_CLUSTERS:.0f}: the p-value is that of bets, which "
+        "rarely reject, and intervals allow for one more cluster, as large as the largest, with "
+        "either outcome"
     )
 
 
@@ -206,7 +207,9 @@ def _inside(sample: Sample) -> tuple[Units, Floats]:
 def _most_biased(
     table: DistinctTable, scale: float, direction: Direction
 ) -> PredictionRange | None:
-    """Of all runs of bins of equal weight, the one that is farthest off for its chance variation."""
+    """Of all runs of bins of equal weight, the one that is farthest off for its chance
+    variation.
+    """
     prob = table.prob
     weight = table.negative + table.positive
     middle = np.cumsum(weight) - weight / 2

@@ -148,7 +148,10 @@ class ClinicalPerformance(Result):
     def _caption(self) -> str:
         of = f" in {self.groups:,} groups" if self.groups is not None else ""
         level = percent(self.confidence_level)
-        return f"{rows(self.n)}{of}, event rate {percent(round(self.event_rate, 5))}; {level} intervals in brackets"
+        return (
+            f"{rows(self.n)}{of}, event rate {percent(round(self.event_rate, 5))}; {level} "
+            "intervals in brackets"
+        )
 
 
 def clinical_performance(
@@ -197,19 +200,20 @@ def clinical_performance(
 
     Notes
     -----
-    The intervals treat the model as fixed: for data that it was fitted to they are of no use. With ten rows of
-    the rarer outcome or more about 95% of 95% intervals held in simulations, also where the slope is not 1, and about
-    91% with groups of very unequal sizes; docs/benchmarks/study-tests.md has the measured coverage. With fewer than ten
-    rows (or groups) a note says not to rely on them; with fewer than 20 groups they allow for one more. The variance of
-    an estimate is that of the residuals, and is larger for larger values of the quantity by as much as the residuals
-    are skewed, as that of Wilson's interval is for a rate. `assess` says what to do with the forecast; this is for the
-    report that reviewers expect.
+    The intervals treat the model as fixed: for data that it was fitted to they are of no use. With
+    ten rows of the rarer outcome or more about 95% of 95% intervals held in simulations, also where
+    the slope is not 1, and about 91% with groups of very unequal sizes;
+    docs/benchmarks/study-tests.md has the measured coverage. With fewer than ten rows (or groups) a
+    note says not to rely on them; with fewer than 20 groups they allow for one more. The variance
+    of an estimate is that of the residuals, and is larger for larger values of the quantity by as
+    much as the residuals are skewed, as that of Wilson's interval is for a rate. `assess` says what
+    to do with the forecast; this is for the report that reviewers expect.
 
     References
     ----------
-    Van Calster and others (2025), "Evaluation of performance measures in predictive artificial intelligence models to
-    support medical decisions" (STRATOS), arXiv:2412.10288. Collins and others (2024), "TRIPOD+AI statement",
-    doi:10.1136/bmj-2023-078378.
+    Van Calster and others (2025), "Evaluation of performance measures in predictive artificial
+    intelligence models to support medical decisions" (STRATOS), arXiv:2412.10288. Collins and
+    others (2024), "TRIPOD+AI statement", doi:10.1136/bmj-2023-078378.
 
     Examples
     --------
@@ -278,14 +282,20 @@ def _notes(
     notes = []
     if one_class:
         notes = [
-            "All outcomes are the same: AUROC, calibration intercept and slope, and Brier skill are not defined."
+            (
+                "All outcomes are the same: AUROC, calibration intercept and slope, and Brier "
+                "skill are not defined."
+            )
         ]
     elif intercept is None:
         both = "intercept and slope are" if slope is None else "intercept is"
         notes = [f"The calibration {both} not defined: some predictions are 0 or 1, or nearly so."]
     elif slope is None:
         notes = [
-            "The calibration slope is not defined: predictions are all equal, or separate the outcomes."
+            (
+                "The calibration slope is not defined: predictions are all equal, or separate the "
+                "outcomes."
+            )
         ]
     few = float(f"{units.rarer:.3g}")  # as it is printed: a sum of shares is ten up to rounding
     if few < _FEW:
@@ -294,6 +304,7 @@ def _notes(
     elif has_few_clusters(units):
         said = rarer_in(units)
         notes.append(
-            f"{said[0].upper()}{said[1:]}: intervals allow for one more cluster, as large as the largest."
+            f"{said[0].upper()}{said[1:]}: intervals allow for one more cluster, as large as the "
+            "largest."
         )
     return tuple(notes)

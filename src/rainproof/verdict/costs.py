@@ -215,8 +215,8 @@ class TaskResult(Result):
 
     @property
     def skills(self) -> Mapping[Rule, Interval]:
-        """The skill of acting on the forecast, as it is and recalibrated, within a capacity or among
-        more than two actions; nothing in other decisions.
+        """The skill of acting on the forecast, as it is and recalibrated, within a capacity or
+        among more than two actions; nothing in other decisions.
         """
         return self._skill
 

@@ -1,4 +1,6 @@
-"""What a verdict rests on: the paragraphs behind it, the answers to four questions, and the table."""
+"""What a verdict rests on: the paragraphs behind it, the answers to four questions, and the
+table.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def _recalibration(f: EventFacts) -> list[str]:
 
 
 class Answer(NamedTuple):
-    """The answer to one of the questions that people come with; the question is what it is about."""
+    """The answer to one of the questions that people come with; the question is what it is
+    about.
+    """
 
     about: str
     value: Statement

@@ -80,10 +80,10 @@ def skill(
     Notes
     -----
     With the threshold :math:`\mu`, the stake s and the acts A, the value of acting is
-    :math:`E[s (y-\mu) A] - \max(0, E[s (y-\mu)])` and foresight gains :math:`\min(E[s \mu (1-y)], E[s (1-\mu) y])`.
-    Without a threshold it is the event rate :math:`\pi`, where the ratio is :math:`E[(y - \pi) A] / (\pi (1 - \pi))`:
-    the share of events acted on less that of other rows. None if all outcomes are the same, or if foresight gains
-    nothing.
+    :math:`E[s (y-\mu) A] - \max(0, E[s (y-\mu)])` and foresight gains :math:`\min(E[s \mu (1-y)],
+    E[s (1-\mu) y])`. Without a threshold it is the event rate :math:`\pi`, where the ratio is
+    :math:`E[(y - \pi) A] / (\pi (1 - \pi))`: the share of events acted on less that of other rows.
+    None if all outcomes are the same, or if foresight gains nothing.
 
     Acting in no case, or in all, gains nothing. Whatever else does gains at most the share of the
     other outcome that it finds, of which none was seen among k draws: so the upper end is that of
@@ -449,7 +449,9 @@ def reversed_saving(saved: Interval) -> Interval:
 
 
 def standard_error(found: Interval) -> float:
-    """The standard error that an interval stands for, by the quantile of the normal distribution."""
+    """The standard error that an interval stands for, by the quantile of the normal
+    distribution.
+    """
     return (found.high - found.low) / 2 / NormalDist().inv_cdf((1 + found.confidence_level) / 2)
 
 

@@ -572,11 +572,12 @@ def assess_many(
 
     Notes
     -----
-    With a task a forecast is better than another if it costs less: an interval of the difference on all rows (none was
-    fitted on them), approximate. Without one it is better if by a switch to it some decision provably gains
-    more than any loses (`switch_guarantee`). k forecasts make k (k - 1) / 2 pairs, of one interval and four bounds on
-    switches each; every one has a higher confidence level, so that all intervals hold at once at the one asked for,
-    and so do all bounds (Bonferroni).
+    With a task a forecast is better than another if it costs less: an interval of the difference on
+    all rows (none was fitted on them), approximate. Without one it is better if by a switch to it
+    some decision provably gains more than any loses (`switch_guarantee`). k forecasts make k (k -
+    1) / 2 pairs, of one interval and four bounds on switches each; every one has a higher
+    confidence level, so that all intervals hold at once at the one asked for, and so do all bounds
+    (Bonferroni).
 
     Examples
     --------
@@ -666,12 +667,14 @@ def _read(
     """
     if not isinstance(forecasts, Mapping) and not isinstance(forecasts, Sample) and y_prob is None:
         raise InputError(
-            "forecasts must be a mapping from names to (y_true, y_prob), or outcomes with y_prob, or a Sample"
+            "forecasts must be a mapping from names to (y_true, y_prob), or outcomes with "
+            "y_prob, or a Sample"
         )
     if isinstance(forecasts, Mapping):
         if not forecasts or y_prob is not None:
             raise InputError(
-                "forecasts must be a mapping from names to (y_true, y_prob), with at least one, alone"
+                "forecasts must be a mapping from names to (y_true, y_prob), with at least one, "
+                "alone"
             )
         names = list(map(str, forecasts))
         if len(set(names)) < len(names):
@@ -766,6 +769,7 @@ def _rows(name: str, forecast: Forecast) -> tuple[Any, Any]:
         return forecast, None
     if not isinstance(forecast, tuple | list) or len(forecast) != 2:
         raise InputError(
-            f"forecasts[{name!r}] must be (y_true, y_prob), a Sample or Segments; it is {forecast!r:.60}"
+            f"forecasts[{name!r}] must be (y_true, y_prob), a Sample or Segments; it is "
+            f"{forecast!r:.60}"
         )
     return forecast[0], forecast[1]

@@ -51,8 +51,9 @@ SCHEMA = 3
 BAND_DRAWS = 199  # enough for a band that is drawn, not tested
 _POINTS = 801  # of a curve in JSON
 ADVICE_METHOD = (
-    "Advice against the forecast is right for all thresholds at once with the stated confidence. It is about the "
-    "average over the range of predictions named, not about each prediction in it."
+    "Advice against the forecast is right for all thresholds at once with the stated "
+    "confidence. It is about the average over the range of predictions named, not about each "
+    "prediction in it."
 )
 
 
@@ -393,7 +394,10 @@ class Assessment(Reported):
 
     def __repr__(self) -> str:
         name = "" if self.name is None else f"{self.name!r}, "
-        return f"Assessment({name}{self.verdict.grade!r}, bound={self.guarantee.bound:.6g}, n={self.summary.n})"
+        return (
+            f"Assessment({name}{self.verdict.grade!r}, bound={self.guarantee.bound:.6g}, "
+            f"n={self.summary.n})"
+        )
 
     def __str__(self) -> str:
         return str(self.verdict)

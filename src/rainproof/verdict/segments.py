@@ -187,7 +187,10 @@ class SegmentTable(Result):
         return "\n".join([*aligned(segment_lines(self), left=1), wrapped(order)])
 
     def __repr__(self) -> str:
-        return f"SegmentTable({len(self.rows)} segments, {len(self.flagged)} flagged, {self.small} small)"
+        return (
+            f"SegmentTable({len(self.rows)} segments, {len(self.flagged)} flagged, {self.small} "
+            "small)"
+        )
 
 
 def by_loss(segment: Segment) -> tuple[bool, float, float]:
@@ -274,7 +277,9 @@ def _tests(
 
 
 def _no_step() -> None:
-    """The tests after recalibration are not counted as steps: whether there are any is seen late."""
+    """The tests after recalibration are not counted as steps: whether there are any is seen
+    late.
+    """
 
 
 def recalibrated_segments(segments: Segments, sample: Sample, crossed: Crossed) -> Segments:
@@ -309,7 +314,9 @@ def _grouped_tests(segments: Segments, step: Callable[[], None]) -> dict[str, Fl
 
 
 def _losses(segments: Segments, p_value: Floats, options: dict[str, Any]) -> dict[int, Guarantee]:
-    """The guarantee of acting as is, for tested segments with the smallest p-values, by position."""
+    """The guarantee of acting as is, for tested segments with the smallest p-values, by
+    position.
+    """
     keys = list(segments)
     found = {}
     for k in np.argsort(p_value)[:_BOUNDED].tolist():  # NaN, of those not tested, is last

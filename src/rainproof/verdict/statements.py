@@ -25,7 +25,8 @@ About = Literal[
     "limits",
     "note",
 ]
-# {name}, {name.part} of a value with parts; {name!u}, {name!l}: it begins with a large, a small letter
+# {name}, {name.part} of a value with parts; {name!u}, {name!l}: it begins with a large, a small
+# letter
 PLACE = re.compile(r"\{(\w+)(?:\.(\w+))?(?:!([ul]))?\}")
 
 

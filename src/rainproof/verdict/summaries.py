@@ -212,7 +212,10 @@ class Reliability(Result):
 
     def __repr__(self) -> str:
         bins = self.bins
-        return f"Reliability(grid={bins.grid}, {len(bins.prediction)} bins, {self.off.sum()} off, n={bins.n})"
+        return (
+            f"Reliability(grid={bins.grid}, {len(bins.prediction)} bins, {self.off.sum()} off, "
+            f"n={bins.n})"
+        )
 
 
 def reliability_curve(
@@ -262,13 +265,15 @@ def reliability_curve(
 
     Notes
     -----
-    A row moves the loss on a grid by at most 2/n, so its standard error is at most :math:`1/\sqrt n` (Efron and
-    Stein). Of all grids whose loss is that close to the smallest, the coarsest has the most rows in each bin. Of more
-    than 2048 rows the band is drawn from their compression to 2048 cells.
+    A row moves the loss on a grid by at most 2/n, so its standard error is at most :math:`1/\sqrt
+    n` (Efron and Stein). Of all grids whose loss is that close to the smallest, the coarsest has
+    the most rows in each bin. Of more than 2048 rows the band is drawn from their compression to
+    2048 cells.
 
     References
     ----------
-    Brocker, Smith (2007), doi:10.1175/WAF993.1 (the band). Efron, Stein (1981), doi:10.1214/aos/1176345462.
+    Brocker, Smith (2007), doi:10.1175/WAF993.1 (the band). Efron, Stein (1981),
+    doi:10.1214/aos/1176345462.
 
     Examples
     --------

@@ -15,7 +15,9 @@ from rainproof.core.text import at_least, at_most, p_value, percent, rounded
 
 
 class Share(NamedTuple):
-    """A share in percent, to so many significant digits; near 100% as many as its complement has."""
+    """A share in percent, to so many significant digits; near 100% as many as its complement
+    has.
+    """
 
     value: float
     digits: int = 2
