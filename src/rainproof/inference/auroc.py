@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from rainproof.core.arrays import Floats
+from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Interval
 from rainproof.core.sample import Sample
 from rainproof.core.units import Units
@@ -39,9 +40,13 @@ def auroc(sample: Sample) -> float | None:
         return 1.0
     if events[-1] < others[0]:
         return 0.0
-    negative = table.negative / table.negative.sum()
-    positive = table.positive / table.positive.sum()
+    negative, positive = _shares_by_outcome(table)
     return min(float(positive @ (negative.cumsum() - negative / 2)), 1.0)
+
+
+def _shares_by_outcome(table: DistinctTable) -> tuple[Floats, Floats]:
+    """The share of each prediction among the rows without the event, and among those with it."""
+    return table.negative / table.negative.sum(), table.positive / table.positive.sum()
 
 
 def auroc_interval(
@@ -98,8 +103,7 @@ class _DeLong(NamedTuple):
 def _delong(sample: Sample, units: Units, prob: Floats, area: float) -> _DeLong:
     """The variance from the share of the other outcome that each row is on the right side of."""
     table = sample.distinct()
-    negative = table.negative / table.negative.sum()
-    positive = table.positive / table.positive.sum()
+    negative, positive = _shares_by_outcome(table)
     # at each distinct prediction; ties count as half
     events_above = np.cumsum(positive[::-1])[::-1] - positive / 2
     others_below = np.cumsum(negative) - negative / 2

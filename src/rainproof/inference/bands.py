@@ -196,14 +196,13 @@ def _sums(sample: Sample, grid: int) -> _BinSums:
     return _BinSums(squared_weight, prediction)
 
 
-def clopper_pearson(rate: Floats, n: Floats, doubt: float) -> tuple[Floats, Floats]:
-    """Return the ends of Clopper and Pearson's intervals for rates of n rows each, with error
-    probability `doubt`.
-    """
+def clopper_pearson(rate: Floats, n: Floats, error_probability: float) -> tuple[Floats, Floats]:
+    """Return the ends of Clopper and Pearson's intervals for rates of n rows each."""
+    tail = error_probability / 2
     events = rate * n
     others = n - events
-    low = betaincinv(np.maximum(events, _SMALLEST_SHAPE), others + 1, doubt / 2)
-    high = betaincinv(events + 1, np.maximum(others, _SMALLEST_SHAPE), 1 - doubt / 2)
+    low = betaincinv(np.maximum(events, _SMALLEST_SHAPE), others + 1, tail)
+    high = betaincinv(events + 1, np.maximum(others, _SMALLEST_SHAPE), 1 - tail)
     return np.where(events > 0, low, 0.0), np.where(events < n, high, 1.0)
 
 

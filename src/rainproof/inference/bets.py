@@ -39,7 +39,7 @@ _FIRST_CELL = np.cumsum([0, *LEVELS])[:-1]  # the number of the first cell of ea
 COUNT = len(_MAPS) + len(_CELLS) * len(SHIFTS)
 
 # The share of the largest stake that a bet puts on a batch: one half for the maps; the more the
-# larger the shift, for the cells.
+# larger the shift, for the cells (docs/theory/sequential.md).
 _STAKE_OF_MAP = 0.5
 _STAKE_OF_SHIFT = {0.2: 1 / 8, 0.4: 1 / 4, 0.8: 1 / 2, 1.6: 15 / 16}
 _STAKE_SHARES = np.array(
@@ -220,14 +220,13 @@ class RangeSums(NamedTuple):
         # Bets that all events of a period move one way, by few of them.
         is_one_sided = (slope >= 0).all(axis=1) | (slope <= 0).all(axis=1)
         few = is_one_sided & (variance > 0) & (observed**2 < _FEW_EVENTS * variance)
-        by_event = variance[few] / observed[few]  # what one event more adds to the sum
-        mean_events = (observed[few] / by_event)[:, None]
-        events = np.arange(_MOST_EVENTS)
-        log_probability = events * np.log(mean_events) - mean_events - gammaln(events + 1)
-        sums = by_event[:, None] * events - balance[few][:, None]
-        smallest_factor = 1 - _STAKE_SHARES[few, None]
-        factor = np.maximum(1 + stake[few, None] * sums, smallest_factor)
-        growth[few] = (np.exp(log_probability) * np.log(factor)).sum(axis=1)
+        growth[few] = _growth_by_few_events(
+            observed=observed[few, None],
+            variance=variance[few, None],
+            balance=balance[few, None],
+            stake=stake[few, None],
+            stake_share=_STAKE_SHARES[few, None],
+        )
         return growth
 
     def _log_factors(self, shift: Floats, mean: Floats, stake_share: Floats | None) -> Floats:
@@ -246,6 +245,20 @@ class RangeSums(NamedTuple):
         expected = self.weight * mean
         stake = _stakes(stake_share, slope, expected, self.weight)
         return np.log1p(stake * (slope @ (self.events - expected)))
+
+
+def _growth_by_few_events(
+    *, observed: Floats, variance: Floats, balance: Floats, stake: Floats, stake_share: Floats
+) -> Floats:
+    """The mean logarithm of the factors of bets, for a number of events by the law of Poisson."""
+    by_event = variance / observed  # what one event more adds to the sum
+    mean_events = observed / by_event
+    events = np.arange(_MOST_EVENTS)
+    log_probability = events * np.log(mean_events) - mean_events - gammaln(events + 1)
+    sums = by_event * events - balance
+    smallest_factor = 1 - stake_share
+    factor = np.maximum(1 + stake * sums, smallest_factor)
+    return np.asarray((np.exp(log_probability) * np.log(factor)).sum(axis=1))
 
 
 def _inside(prob: Floats) -> Floats:

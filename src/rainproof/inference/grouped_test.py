@@ -37,19 +37,19 @@ def grouped_p_value(sample: Sample) -> float:
     wealth over the four functions and, for each, over bets b that halve from 0.98 to what suits so
     many groups. By Markov's inequality :math:`\min(1, 1/E)` is a p-value.
     """
-    p = sample.prob
+    prob = sample.prob
     weight = sample.mass
     # weights over the largest, whose squares do not underflow
-    is_certain = not float(np.square(weight / weight.max()) @ (p * (1 - p))) > 0
-    if is_certain:
-        is_impossible = (weight > 0) & (p == 1.0 - sample.event)
+    spread = float(np.square(weight / weight.max()) @ (prob * (1 - prob)))
+    if not spread > 0:  # every prediction with weight is 0 or 1
+        is_impossible = (weight > 0) & (prob == 1.0 - sample.event)
         return 0.0 if is_impossible.any() else 1.0
-    log_odds = logit(np.clip(p, _NEAREST_PROBABILITY, 1 - _NEAREST_PROBABILITY))
+    log_odds = logit(np.clip(prob, _NEAREST_PROBABILITY, 1 - _NEAREST_PROBABILITY))
     # of two parts of one row, with its event and without, it is that of the row
-    variance = weight * p * (1 - p)
+    variance = weight * prob * (1 - prob)
     # so that a bet on the spread says nothing of the mean
     centred = log_odds - float(variance @ log_odds) / float(variance.sum())
-    too_low = np.ones(len(p))
+    too_low = np.ones(len(prob))
     logs = [log_wealth(sample, factor) for factor in (too_low, -too_low, centred, -centred)]
     # relative to the largest wealth, which may be too large for a number
     largest = max(float(log.max()) for log in logs)
@@ -72,10 +72,10 @@ def log_wealth(sample: Sample, factor: Floats) -> Floats:
         The function of the predictions that residuals are multiplied by; it may be negative.
     """
     units = sample.units
-    p = sample.prob
+    prob = sample.prob
     stake = sample.mass * factor
-    most_lost = float(units.sums(np.maximum(stake * p, -stake * (1 - p))).max())
-    most_won = float(units.sums(np.maximum(stake * (1 - p), -stake * p)).max())
+    most_lost = float(units.sums(np.maximum(stake * prob, -stake * (1 - prob))).max())
+    most_won = float(units.sums(np.maximum(stake * (1 - prob), -stake * prob)).max())
     if most_won == 0:
         return np.zeros(1)
     most_lost = max(most_lost, _LEAST_LOSS * most_won)
@@ -83,5 +83,5 @@ def log_wealth(sample: Sample, factor: Floats) -> Floats:
     smallest_bet *= min(1.0, most_lost / most_won)
     halvings = math.ceil(-math.log2(smallest_bet))
     bets = _LARGEST_BET * 2.0 ** -np.arange(1 + halvings)
-    gain = units.sums(stake * (sample.event - p)) / most_lost
+    gain = units.sums(stake * (sample.event - prob)) / most_lost
     return np.asarray(np.log1p(bets[:, np.newaxis] * gain).sum(axis=1))
