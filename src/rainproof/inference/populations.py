@@ -205,7 +205,8 @@ class PopulationPath:
             return self._bias
         change = trials[best]
         direction = np.zeros(len(moved))
-        direction[best // 2] = 1.0 if best % 2 == 0 else -1.0
+        node, is_down = divmod(best, 2)
+        direction[node] = -1.0 if is_down else 1.0
         for _ in range(_GRADIENT_STEPS):
             slope = values(change + change_by_node / 2) - values(change - change_by_node / 2)
             slope /= max(math.sqrt(float((slope**2).sum())), _TINY)

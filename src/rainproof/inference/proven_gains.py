@@ -88,17 +88,17 @@ def worth(
     example = BestThresholds(None, None)
     if all_rows.total > 0:
         example = best_thresholds(wagers, all_rows, betting.price)
-    relative_threshold = None
-    if example.relative is not None and relative_at_least > 0:
-        relative_threshold = float(wagers.edges[example.relative])
-    gain_threshold = None
-    if example.gain is not None and gain_at_least > 0:
-        gain_threshold = float(wagers.edges[example.gain])
+
+    def threshold(number: int | None, at_least: float) -> float | None:
+        if number is None or not at_least > 0:
+            return None
+        return float(wagers.edges[number])
+
     return ProvenGain(
         relative_at_least=relative_at_least,
-        relative_threshold=relative_threshold,
+        relative_threshold=threshold(example.relative, relative_at_least),
         gain_at_least=gain_at_least,
-        gain_threshold=gain_threshold,
+        gain_threshold=threshold(example.gain, gain_at_least),
         threshold_range=wagers.within,
         confidence_level=confidence_level,
     )

@@ -574,13 +574,14 @@ def _from_cells(cells: CellTable) -> Resampler:
     squares_if_even = count * squares
     if (np.abs(weight**2 - squares_if_even) <= _ROUNDING * squares_if_even).all():
         return Resampler(prob, count, events, _weight_of_row(weight / count), None)
-    sums_by_outcome = []
-    for outcome in (0, 1):
+
+    def of_outcome(outcome: int) -> SlotSums:
         has_outcome = event == outcome
-        sums = SlotSums(summed(cells.weight[0] * has_outcome), summed(cells.squares * has_outcome))
-        sums_by_outcome.append(sums)
-    negative, positive = sums_by_outcome
-    return _UnevenResampler(prob, count, events, None, None, negative=negative, positive=positive)
+        return SlotSums(summed(cells.weight[0] * has_outcome), summed(cells.squares * has_outcome))
+
+    return _UnevenResampler(
+        prob, count, events, None, None, negative=of_outcome(0), positive=of_outcome(1)
+    )
 
 
 def _weight_of_row(weight: Floats) -> Floats | None:

@@ -97,15 +97,11 @@ class TargetProof:
         """Return by how much estimated numbers, so many times over, would be proof on average: the
         least over the targets.
         """
-        gaps = []
-        spreads = []
+        margins = []
         for name in self.targets:
             margin = self._margin_of(name, counts, scale)
-            gap, spread = np.broadcast_arrays(*margin)
-            gaps.append(gap)
-            spreads.append(spread)
-        gap = np.stack(gaps)
-        spread = np.stack(spreads)
+            margins.append(np.broadcast_arrays(*margin))
+        gap, spread = np.stack(margins, axis=1)  # each of shape (targets, thresholds)
         least = np.argmin(gap / np.maximum(spread, _LEAST_SPREAD), axis=0)[np.newaxis]
         return Margin(np.take_along_axis(gap, least, 0)[0], np.take_along_axis(spread, least, 0)[0])
 

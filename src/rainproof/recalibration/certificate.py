@@ -161,10 +161,10 @@ def certify(
     # Segments without rows held out prove nothing; of none with rows, one says so.
     occupied = [part for part in held_out if part.rows.n]
     held_out = occupied or held_out[:1]
-    values = [part.map(part.rows.prob) for part in held_out]
     moved = []
     pairs = []
-    for (rows, _), value in zip(held_out, values, strict=True):
+    for rows, map_ in held_out:
+        value = map_(rows.prob)
         moved.append(rows.with_predictions(value, _CELLS))
         pairs.append(rows.with_forecasts(old=rows.prob, new=value))
     promise = guarantee(
@@ -322,7 +322,7 @@ def certify_classes(
         gain_at_least=gain_of_choice(chooser_pair, held_pair, delta).at_least,
         gain_class=map_.classes[best],
         harm=harm,
-        loss_bound=loss_bound(held.with_predictions(value), delta)[0],
+        loss_bound=loss_bound(held.with_predictions(value), delta).bound,
         saving=saving,
         saving_at_least=saving_at_least,
         confidence_level=confidence_level,
@@ -414,6 +414,7 @@ def _at_base_rate(drawn: HeldOutRates, held: Sample) -> HeldOutRates:
 def _wilson(rate: Floats, n: Floats, confidence_level: float) -> tuple[Floats, Floats]:
     """Wilson's interval of a rate that was observed in n rows (1927)."""
     z = float(ndtri((1 + confidence_level) / 2))
-    centre = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(rate * (1 - rate) / n + (z / (2 * n)) ** 2)
+    widened = 1 + z**2 / n
+    centre = (rate + z**2 / (2 * n)) / widened
+    half = z / widened * np.sqrt(rate * (1 - rate) / n + (z / (2 * n)) ** 2)
     return np.clip(centre - half, 0, rate), np.clip(centre + half, rate, 1)

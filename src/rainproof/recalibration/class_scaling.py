@@ -136,13 +136,15 @@ class _Vector:
 
     def curvature(self, prob: Floats, logs: Floats, weight: Floats) -> Floats:
         # the covariance within each row: the products of means are subtracted
-        mean = np.hstack([prob * logs, prob]) * np.sqrt(weight)[:, np.newaxis]
+        slope_terms = prob * logs
+        mean = np.hstack([slope_terms, prob]) * np.sqrt(weight)[:, np.newaxis]
         curvature: Floats = -(mean.T @ mean)
         slopes = np.arange(self._k)
         intercepts = self._k + slopes
-        curvature[slopes, slopes] += weight @ (prob * logs * logs)
-        curvature[slopes, intercepts] += weight @ (prob * logs)
-        curvature[intercepts, slopes] += weight @ (prob * logs)
+        curvature[slopes, slopes] += weight @ (slope_terms * logs)
+        mixed = weight @ slope_terms
+        curvature[slopes, intercepts] += mixed
+        curvature[intercepts, slopes] += mixed
         curvature[intercepts, intercepts] += weight @ prob
         return curvature
 

@@ -85,16 +85,10 @@ def correct_segments(
     for key, part in segments.items():
         own = None
         gain = 0.0
-        harm = 0.0
-        n = 0
+        certified = None
         if part.held_out:
             certified, deciding = part.held_out
-            n = certified.n
             own, gain = _proven_correction(whole, part, deciding, about)
-        used = whole if own is None else own
-        if used is not IDENTITY:
-            # without rows nothing is known: a decision may lose all that is at stake
-            harm = _harm_bound(certified, used, about) if n else 1.0
         if own is not None:
             maps[key] = own
         judged.append(
@@ -102,8 +96,8 @@ def correct_segments(
                 segment=key,
                 corrected=own is not None,
                 gain_at_least=gain,
-                harm_bound=harm,
-                n=n,
+                harm_bound=_harm_bound(certified, maps.get(key, whole), about),
+                n=0 if certified is None else certified.n,
             )
         )
     return maps, tuple(judged)
@@ -134,7 +128,12 @@ def _proven_correction(
     return (own, gain) if gain > 0 else (None, 0.0)
 
 
-def _harm_bound(held: Sample, used: PiecewiseMap, about: _About) -> float:
+def _harm_bound(held: Sample | None, used: PiecewiseMap, about: _About) -> float:
+    """Bound what a decision loses by the map that is used, from rows that no choice has seen."""
+    if used is IDENTITY:
+        return 0.0
+    if held is None or not held.n:  # nothing is known: a decision may lose all that is at stake
+        return 1.0
     pair = held.with_forecasts(old=held.prob, new=used(held.prob))
     curve = pair.curve("old", "new").restricted(about.within)
     return harm_bound(curve, pair, about.delta)
