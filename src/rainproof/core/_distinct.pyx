@@ -23,8 +23,11 @@ cdef inline Py_ssize_t bucket(double p, Py_ssize_t n) noexcept nogil:
     return <Py_ssize_t>(p * <double>n) + 1 if 0 <= p <= 1 else 0
 
 
-cdef bint fill(const real[:] prob, const uint8_t[::1] event, uint64_t[::1] out, int32_t[::1] at) noexcept nogil:
-    """Write the keys into buckets; at[k] is then the end of bucket k. Return False if predictions changed meanwhile."""
+cdef bint fill(const real[:] prob, const uint8_t[::1] event, uint64_t[::1] out,
+               int32_t[::1] at) noexcept nogil:
+    """Write the keys into buckets; at[k] is then the end of bucket k. Return False if predictions
+    changed meanwhile.
+    """
     cdef Py_ssize_t n = prob.shape[0], r, k
     cdef uint64_t key
     cdef double p
@@ -46,11 +49,16 @@ cdef bint fill(const real[:] prob, const uint8_t[::1] event, uint64_t[::1] out, 
 
 
 cdef bint settle(uint64_t[::1] out) noexcept nogil:
-    """Move each key to its place; return False if that takes more steps than in buckets, or one is no prediction."""
-    cdef Py_ssize_t n = out.shape[0], r, k, steps = FEW * n
+    """Move each key to its place; return False if that takes more steps than in buckets, or one is
+    no prediction.
+    """
+    cdef Py_ssize_t n = out.shape[0]
+    cdef Py_ssize_t r, k
+    cdef Py_ssize_t steps = FEW * n
     cdef uint64_t key
     for r in range(1, n):
-        key, k = out[r], r
+        key = out[r]
+        k = r
         while k > 0 and out[k - 1] > key:
             out[k] = out[k - 1]
             k -= 1
@@ -69,15 +77,22 @@ cdef bint filled(const real[:] prob, const uint8_t[::1] event, uint64_t[::1] out
 def sorted_keys(prob, const uint8_t[::1] event):
     """Return the keys of fewer than 2^31 rows in increasing order.
 
-    Each key goes to one of n + 1 buckets of equal width, which takes two passes over the rows; then it has only a few
-    keys to pass. A bucket of many, where predictions are close or equal, is sorted on its own. Return None if
-    predictions are not in [0, 1], or changed between the passes: the rows belong to the caller.
+    Each key goes to one of n + 1 buckets of equal width, which takes two passes over the rows; then
+    it has only a few keys to pass. A bucket of many, where predictions are close or equal, is
+    sorted on its own. Return None if predictions are not in [0, 1], or changed between the passes:
+    the rows belong to the caller.
     """
-    cdef Py_ssize_t n = event.shape[0], k, begin = 0
+    cdef Py_ssize_t n = event.shape[0]
+    cdef Py_ssize_t k
+    cdef Py_ssize_t begin = 0
     result = np.empty(n, np.uint64)
     cdef uint64_t[::1] out = result
     cdef int32_t[::1] at = np.zeros(n + 3, np.int32)
-    cdef bint same = filled[float](prob, event, out, at) if prob.itemsize == 4 else filled[double](prob, event, out, at)
+    cdef bint same
+    if prob.itemsize == 4:
+        same = filled[float](prob, event, out, at)
+    else:
+        same = filled[double](prob, event, out, at)
     with nogil:
         if same:
             for k in range(1, n + 2):
@@ -90,13 +105,17 @@ def sorted_keys(prob, const uint8_t[::1] event):
 
 
 def pool(uint64_t[::1] key, const double[::1] weight):
-    """Return the weight by outcome of each distinct prediction; keys are sorted, and `weight` None counts rows.
+    """Return the weight by outcome of each distinct prediction; keys are sorted, and `weight` None
+    counts rows.
 
-    A key holds the bits of a prediction, shifted up by one, and the outcome in the lowest bit. Predictions
-    of weight zero are left out. Sums keep the rounding error of each addition. The distinct predictions are written
-    over the keys.
+    A key holds the bits of a prediction, shifted up by one, and the outcome in the lowest bit.
+    Predictions of weight zero are left out. Sums keep the rounding error of each addition. The
+    distinct predictions are written over the keys.
     """
-    cdef Py_ssize_t n = key.shape[0], r, size = 0, at = -1
+    cdef Py_ssize_t n = key.shape[0]
+    cdef Py_ssize_t r
+    cdef Py_ssize_t size = 0
+    cdef Py_ssize_t at = -1
     cdef bint weighted = weight is not None
     cdef uint64_t bits = 0
     cdef double w
@@ -107,8 +126,10 @@ def pool(uint64_t[::1] key, const double[::1] weight):
             if size == 0 or key[r] >> 1 != bits:
                 bits = key[r] >> 1
                 size += 1
-    sum_array, low_array = np.zeros((2, size)), np.zeros((2, size * weighted))
-    cdef double[:, ::1] sums = sum_array, low = low_array
+    sum_array = np.zeros((2, size))
+    low_array = np.zeros((2, size * weighted))
+    cdef double[:, ::1] sums = sum_array
+    cdef double[:, ::1] low = low_array
     cdef Py_ssize_t y
     with nogil:
         for r in range(n):
@@ -116,7 +137,8 @@ def pool(uint64_t[::1] key, const double[::1] weight):
                 w = weight[r]
                 if w == 0:
                     continue
-            y, bits = key[r] & 1, key[r] >> 1
+            y = key[r] & 1
+            bits = key[r] >> 1
             if at < 0 or bits != key[at]:
                 at += 1
                 key[at] = bits

@@ -1,4 +1,6 @@
-"""Sums that keep their rounding error, for the kernels (rainproof.core.arrays has the same for arrays)."""
+"""Sums that keep their rounding error, for the kernels (rainproof.core.arrays has the same for
+arrays).
+"""
 
 
 cdef inline void add_exactly(double* total, double* low, double x) noexcept nogil:

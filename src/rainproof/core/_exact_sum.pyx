@@ -5,7 +5,9 @@ from libc.string cimport memcpy
 
 
 def add(const double[::1] values, uint64_t[:, ::1] bins not None):
-    """Add finite doubles to `bins`: for each sign and exponent the sums of the lower and of the upper mantissa bits."""
+    """Add finite doubles to `bins`: for each sign and exponent the sums of the lower and of the
+    upper mantissa bits.
+    """
     cdef Py_ssize_t k
     cdef uint64_t bits, mantissa
     with nogil:

@@ -13,8 +13,11 @@ import numpy as np
 cnp.import_array()
 
 
-cdef inline Py_ssize_t first_at_least(const int64_t* i, Py_ssize_t size, bint dense, double x) noexcept nogil:
-    """Return the place of the first of the increasing i that is >= x (size if none is); `dense`: i is 0, 1, 2, ..."""
+cdef inline Py_ssize_t first_at_least(const int64_t* i, Py_ssize_t size, bint dense,
+                                      double x) noexcept nogil:
+    """Return the place of the first of the increasing i that is >= x (size if none is); `dense`:
+    i is 0, 1, 2, ...
+    """
     cdef Py_ssize_t low = 0, high = size, middle
     if dense:  # the place is known
         x = x if x > 0 else 0.0
@@ -32,9 +35,15 @@ cdef inline Py_ssize_t first_at_least(const int64_t* i, Py_ssize_t size, bint de
 
 cdef double loss_at(const int64_t* j, const double* pi, const double* s, Py_ssize_t bins,
                     double m, double i) noexcept nogil:
-    """Evaluate the definition at one threshold: sum_{j<=i} (s_j - pi_j (i+1)/m)+ + sum_{j>i} (pi_j i/m - s_j)+."""
+    """Evaluate the definition at one threshold.
+
+    It is sum_{j<=i} (s_j - pi_j (i+1)/m)+ + sum_{j>i} (pi_j i/m - s_j)+.
+    """
     cdef Py_ssize_t b
-    cdef double total = 0.0, loss, above = (i + 1) / m, below = i / m
+    cdef double total = 0.0
+    cdef double loss
+    cdef double above = (i + 1) / m
+    cdef double below = i / m
     for b in range(bins):
         if j[b] <= i:
             loss = s[b] - pi[b] * above
@@ -46,7 +55,8 @@ cdef double loss_at(const int64_t* j, const double* pi, const double* s, Py_ssiz
 
 cdef inline void add(double* pair, double constant, double slope) noexcept nogil:
     """Both at once: compilers join the two additions only if no store comes between them."""
-    cdef double first = pair[0], second = pair[1]
+    cdef double first = pair[0]
+    cdef double second = pair[1]
     first += constant
     second += slope
     pair[0] = first
@@ -60,7 +70,10 @@ cdef double worst(const int64_t* j, const double* pi, const double* s, Py_ssize_
     `candidate` has room for 2 bins numbers, `change` for 4 bins + 2.
     """
     cdef Py_ssize_t b, at = 0, edge, start, stop, size = 0, winner = 0
-    cdef double best = -1.0, constant, slope, value, step = 1.0 / <double>m, mq, inside
+    cdef double best = -1.0
+    cdef double constant, slope, value
+    cdef double step = 1.0 / <double>m
+    cdef double mq, inside
     cdef bint dense, over
     dense = j[0] == 0 and j[bins - 1] == bins - 1
     if dense:  # every threshold is a candidate
@@ -80,7 +93,8 @@ cdef double worst(const int64_t* j, const double* pi, const double* s, Py_ssize_
         if pi[b] <= 0:
             continue
         mq = s[b] / pi[b] * <double>m
-        # No branches: which side the event rate is on is as good as random, and a wrong guess costs more than both.
+        # No branches: which side the event rate is on is as good as random, and a wrong guess costs
+        # more than both.
         over = mq > <double>j[b]
         edge = first_at_least(candidate, size, dense, mq - over)
         start = at if over else edge
@@ -106,8 +120,9 @@ def worst_threshold(const int64_t[::1] j, const double[::1] pi, const double[::1
     """Return the largest loss over the thresholds i = 0..m, and the smallest i that attains it.
 
     Between two neighbouring bins every term is convex in i, so only the thresholds i = j and
-    i = j - 1 can be the worst. Bin j adds (s_j - pi_j/m) - pi_j (i/m) to those from j up to m q_j - 1,
-    or -s_j + pi_j (i/m) to those from m q_j up to j - 1: two difference arrays, summed in one sweep.
+    i = j - 1 can be the worst. Bin j adds (s_j - pi_j/m) - pi_j (i/m) to those from j up to
+    m q_j - 1, or -s_j + pi_j (i/m) to those from m q_j up to j - 1: two difference arrays, summed
+    in one sweep.
     The loss at the worst threshold is then evaluated by its definition, so it has no rounding error
     from the sweep. O(bins) if bins are neighbours, O(bins log bins) otherwise.
     """
@@ -121,13 +136,17 @@ def worst_threshold(const int64_t[::1] j, const double[::1] pi, const double[::1
     return value, threshold
 
 
-def worst_on_grid(cnp.ndarray slot not None, cnp.ndarray weight not None, cnp.ndarray rise not None, int64_t grid,
-                  int64_t m, bint soft):
-    """Return the same for the rows of these slots of a grid, rounded to the grid 1/m, which is not finer.
+def worst_on_grid(cnp.ndarray slot not None, cnp.ndarray weight not None, cnp.ndarray rise not None,
+                  int64_t grid, int64_t m, bint soft):
+    """Return the same for the rows of these slots of a grid, rounded to the grid 1/m, which is not
+    finer.
 
-    The arrays are contiguous, of int64 and of float64; as they are not converted, a small sample costs little.
+    The arrays are contiguous, of int64 and of float64; as they are not converted, a small sample
+    costs little.
     """
-    cdef Py_ssize_t slots = cnp.PyArray_DIM(slot, 0), most = most_bins(slots, m), bins
+    cdef Py_ssize_t slots = cnp.PyArray_DIM(slot, 0)
+    cdef Py_ssize_t most = most_bins(slots, m)
+    cdef Py_ssize_t bins
     cdef const int64_t* places = <const int64_t*>cnp.PyArray_DATA(slot)
     cdef const double* weights = <const double*>cnp.PyArray_DATA(weight)
     cdef const double* rises = <const double*>cnp.PyArray_DATA(rise)
@@ -136,7 +155,9 @@ def worst_on_grid(cnp.ndarray slot not None, cnp.ndarray weight not None, cnp.nd
     cdef int shift = 0
     while m << shift < grid:
         shift += 1
-    cdef size_t size = most * (3 * sizeof(int64_t) + 2 * sizeof(double)) + (4 * most + 2) * sizeof(double)
+    cdef size_t size = (
+        most * (3 * sizeof(int64_t) + 2 * sizeof(double)) + (4 * most + 2) * sizeof(double)
+    )
     cdef int64_t* index = <int64_t*>malloc(size)
     if index == NULL:
         raise MemoryError

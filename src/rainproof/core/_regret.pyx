@@ -1,4 +1,6 @@
-"""The regret curve of a distinct table: its limits at many thresholds at once, and the chord over 1/2."""
+"""The regret curve of a distinct table: its limits at many thresholds at once, and the chord over
+1/2.
+"""
 
 from libc.math cimport fabs, nextafter
 from libc.stdint cimport uint8_t
@@ -8,8 +10,11 @@ from libc.string cimport memset
 import numpy as np
 
 cdef enum:
-    BITS = 7  # blocks of 128 thresholds are cleared when the first entry falls there, and skipped if none does
-    TERMS = 512  # that are added up at a time, so that rounding errors do not grow with their number
+    # blocks of 128 thresholds are cleared when the first entry falls there, and skipped if none
+    # does
+    BITS = 7
+    # that are added up at a time, so that rounding errors do not grow with their number
+    TERMS = 512
 
 cdef double UNSURE = 1e-9  # share of a height, far more than rounding can change
 
@@ -18,7 +23,8 @@ cdef inline Py_ssize_t first_at_least(const double* at, const Py_ssize_t* guide,
                                       double x) noexcept nogil:
     """Return the first of the increasing `at` that is >= x; `guide` bounds the search."""
     cdef Py_ssize_t bucket = <Py_ssize_t>(x * buckets), middle
-    cdef Py_ssize_t low = guide[bucket], high = guide[bucket + 1]
+    cdef Py_ssize_t low = guide[bucket]
+    cdef Py_ssize_t high = guide[bucket + 1]
     while low < high:
         middle = (low + high) // 2
         if at[middle] < x:
@@ -41,13 +47,15 @@ cdef struct Sweep:
     const double* positive
     const double* h
     const double* at
-    double* crossed  # of each threshold: the events and others whose h lies before it, and of those with h at it
+    # of each threshold: the events and others whose h lies before it, and of those with h at it
+    double* crossed
     uint8_t* some  # whether a block of `crossed` has any
     Py_ssize_t n, size
     double total
 
 
-cdef inline Py_ssize_t place(Sweep* s, const Py_ssize_t* guide, double buckets, double h) noexcept nogil:
+cdef inline Py_ssize_t place(Sweep* s, const Py_ssize_t* guide, double buckets,
+                             double h) noexcept nogil:
     """Where in `crossed` entries with this h are subtracted."""
     cdef Py_ssize_t k = first_at_least(s.at, guide, buckets, h)
     if not s.some[k >> BITS]:
@@ -61,17 +69,20 @@ cdef void prepare(Sweep* s, Py_ssize_t* guide, Py_ssize_t buckets) noexcept nogi
     cdef Py_ssize_t j, k, none, every, inner = 0
     cdef double last = -1.0, h, up, events = 0.0, others = 0.0
     cdef double none_events = 0.0, none_others = 0.0, every_events = 0.0, every_others = 0.0
-    cdef bint alone = s.size > 0 and s.at[0] == 0  # only a threshold of 0 has the entries with h = 0 to itself
+    # only a threshold of 0 has the entries with h = 0 to itself
+    cdef bint alone = s.size > 0 and s.at[0] == 0
     for k in range(s.size - 1, -1, -1):
         guide[<Py_ssize_t>(s.at[k] * <double>buckets)] = k
     for k in range(buckets, -1, -1):
         guide[k] = min(guide[k], guide[k + 1])
-    none, every = place(s, guide, <double>buckets, 0.0), place(s, guide, <double>buckets, 1.0)
+    none = place(s, guide, <double>buckets, 0.0)
+    every = place(s, guide, <double>buckets, 1.0)
     for j in range(s.n):
         h = s.h[j]
         if h == s.p[j]:
             continue
-        if h * (1.0 - h) <= 0 and (alone or h > 0):  # all where no prediction repeats; nobody could guess if 0 or 1
+        # all where no prediction repeats; nobody could guess if 0 or 1
+        if h * (1.0 - h) <= 0 and (alone or h > 0):
             up = <double>(h > 0)
             every_events += up * s.positive[j]
             every_others += up * s.negative[j]
@@ -79,22 +90,30 @@ cdef void prepare(Sweep* s, Py_ssize_t* guide, Py_ssize_t buckets) noexcept nogi
             none_others += (1.0 - up) * s.negative[j]
             continue
         if h != last:
-            s.crossed[inner], s.crossed[inner + 1] = events, others
-            last, inner = h, place(s, guide, <double>buckets, h if h > 0 else 0.0)  # below 0 by rounding
-            events, others = s.crossed[inner], s.crossed[inner + 1]
+            s.crossed[inner] = events
+            s.crossed[inner + 1] = others
+            last = h
+            # h may lie below 0 by rounding
+            inner = place(s, guide, <double>buckets, h if h > 0 else 0.0)
+            events = s.crossed[inner]
+            others = s.crossed[inner + 1]
         events += s.positive[j]
         others += s.negative[j]
-    s.crossed[inner], s.crossed[inner + 1] = events, others
+    s.crossed[inner] = events
+    s.crossed[inner + 1] = others
     if alone:
-        s.crossed[none], s.crossed[none + 1] = none_events, none_others
-    s.crossed[every], s.crossed[every + 1] = every_events, every_others
+        s.crossed[none] = none_events
+        s.crossed[none + 1] = none_others
+    s.crossed[every] = every_events
+    s.crossed[every + 1] = every_others
 
 
 cdef inline double not_below_0(double x) noexcept nogil:
     return x if x > 0 else 0.0  # fmax would be a call
 
 
-cdef inline void pass_by(const Sweep* s, Py_ssize_t* next, double* events, double* others) noexcept nogil:
+cdef inline void pass_by(const Sweep* s, Py_ssize_t* next, double* events,
+                         double* others) noexcept nogil:
     if s.h[next[0]] != s.p[next[0]]:
         events[0] += s.positive[next[0]]
         others[0] += s.negative[next[0]]
@@ -102,14 +121,17 @@ cdef inline void pass_by(const Sweep* s, Py_ssize_t* next, double* events, doubl
 
 
 cdef void sweep(const Sweep* s, double* left, double* right) noexcept nogil:
-    """Compute both limits at every threshold, block by block: first the sums in a row, then the limits side by side."""
+    """Compute both limits at every threshold, block by block: first the sums in a row, then the
+    limits side by side.
+    """
     cdef double[1 << BITS] events_left, others_left, events_right, others_right
     cdef double events = 0.0, others = 0.0, mu, total = s.total
     cdef Py_ssize_t start = 0, size, next = 0, i
     cdef const double* at
     cdef const double* crossed
     while start < s.size:
-        size, at = min(s.size - start, <Py_ssize_t>1 << BITS), s.at + start
+        size = min(s.size - start, <Py_ssize_t>1 << BITS)
+        at = s.at + start
         crossed = s.crossed + 4 * start if s.some[start >> BITS] else NULL
         for i in range(size):
             while next < s.n and s.p[next] < at[i]:
@@ -117,32 +139,48 @@ cdef void sweep(const Sweep* s, double* left, double* right) noexcept nogil:
             if crossed != NULL:
                 events -= crossed[4 * i]
                 others -= crossed[4 * i + 1]
-            events_left[i], others_left[i] = events, others
+            events_left[i] = events
+            others_left[i] = others
             while next < s.n and s.p[next] == at[i]:
                 pass_by(s, &next, &events, &others)
             if crossed != NULL:
                 events -= crossed[4 * i + 2]
                 others -= crossed[4 * i + 3]
-            events_right[i], others_right[i] = events, others
+            events_right[i] = events
+            others_right[i] = others
         for i in range(size):
             mu = at[i]
-            left[start + i] = not_below_0(events_left[i] * (1.0 - mu) - others_left[i] * mu) / total
-            right[start + i] = not_below_0(events_right[i] * (1.0 - mu) - others_right[i] * mu) / total
+            left[start + i] = (
+                not_below_0(events_left[i] * (1.0 - mu) - others_left[i] * mu) / total
+            )
+            right[start + i] = (
+                not_below_0(events_right[i] * (1.0 - mu) - others_right[i] * mu) / total
+            )
         start += size
 
 
-cdef object begin(Sweep* s, const double[::1] p, const double[::1] negative, const double[::1] positive,
-                  const double[::1] h, const double[::1] at, double total):
+cdef object begin(Sweep* s, const double[::1] p, const double[::1] negative,
+                  const double[::1] positive, const double[::1] h, const double[::1] at,
+                  double total):
     """Set out; return the arrays that the sweep uses."""
-    cdef Py_ssize_t size = at.shape[0], buckets = 1
-    while 4 * buckets < size:  # a few thresholds in each bucket, so that the table fits into the cache
+    cdef Py_ssize_t size = at.shape[0]
+    cdef Py_ssize_t buckets = 1
+    # a few thresholds in each bucket, so that the table fits into the cache
+    while 4 * buckets < size:
         buckets *= 2
     cdef Py_ssize_t[::1] guide = np.full(buckets + 2, size, np.intp)
     cdef double[::1] crossed = np.empty(((size >> BITS) + 1) << (BITS + 2))
     cdef uint8_t[::1] some = np.zeros((size >> BITS) + 1, np.uint8)
-    s.p, s.negative, s.positive, s.h, s.at = &p[0], &negative[0], &positive[0], &h[0], &at[0]
-    s.crossed, s.some = &crossed[0], &some[0]
-    s.n, s.size, s.total = p.shape[0], size, total
+    s.p = &p[0]
+    s.negative = &negative[0]
+    s.positive = &positive[0]
+    s.h = &h[0]
+    s.at = &at[0]
+    s.crossed = &crossed[0]
+    s.some = &some[0]
+    s.n = p.shape[0]
+    s.size = size
+    s.total = total
     with nogil:
         prepare(s, &guide[0], buckets)
     return crossed, some
@@ -156,26 +194,29 @@ def limits(const double[::1] p, const double[::1] negative, const double[::1] po
 
         R(mu) = max(0, sum_j g_j(mu) (1{p_j <= mu} - 1{h_j <= mu})) / total,
 
-    so two running sums, of positive and of negative weight, give all thresholds in one sweep: an entry is
-    added at its p and subtracted at its h. The p are in order. Each h is assigned to the first threshold at
-    or past it, with "at" and "past" kept apart, as only the latter counts in the left limit. That threshold
-    is found through a table of buckets of width 1/buckets and a short search; a binary search over all
-    thresholds would miss the processor's caches some twenty times. O(entries + thresholds), or
-    O(entries log thresholds) if most thresholds fall into few buckets. An entry with h = p adds exactly 0.
+    so two running sums, of positive and of negative weight, give all thresholds in one sweep: an
+    entry is added at its p and subtracted at its h. The p are in order. Each h is assigned to the
+    first threshold at or past it, with "at" and "past" kept apart, as only the latter counts in the
+    left limit. That threshold is found through a table of buckets of width 1/buckets and a short
+    search; a binary search over all thresholds would miss the processor's caches some twenty times.
+    O(entries + thresholds), or O(entries log thresholds) if most thresholds fall into few buckets.
+    An entry with h = p adds exactly 0.
     """
     cdef Sweep s
-    left_array, right_array = np.empty(at.shape[0]), np.empty(at.shape[0])
-    cdef double[::1] left = left_array, right = right_array
+    left_array = np.empty(at.shape[0])
+    right_array = np.empty(at.shape[0])
+    cdef double[::1] left = left_array
+    cdef double[::1] right = right_array
     kept = begin(&s, p, negative, positive, h, at, total)
     with nogil:
         sweep(&s, &left[0], &right[0])
     return left_array, right_array
 
 
-def swapped(const double[::1] negative, const double[::1] positive, const double[::1] h, Py_ssize_t below, double mu,
-            bint above):
-    """Return the weight of events and of others among the first `below` entries with h over mu, and among the rest
-    with h under it; `above` counts h = mu as over.
+def swapped(const double[::1] negative, const double[::1] positive, const double[::1] h,
+            Py_ssize_t below, double mu, bint above):
+    """Return the weight of events and of others among the first `below` entries with h over mu, and
+    among the rest with h under it; `above` counts h = mu as over.
     """
     cdef double[4] found
     cdef double bar = nextafter(mu, -1.0) if above else mu
@@ -185,19 +226,24 @@ def swapped(const double[::1] negative, const double[::1] positive, const double
     return found[0], found[1], found[2], found[3]
 
 
-cdef void chosen(const double* negative, const double* positive, const double* h, Py_ssize_t start, Py_ssize_t stop,
-                 double bar, bint over, double* sums) noexcept nogil:
-    """The weight of events and of others among entries whose h is over the bar, or is not. No branch to be guessed."""
+cdef void chosen(const double* negative, const double* positive, const double* h, Py_ssize_t start,
+                 Py_ssize_t stop, double bar, bint over, double* sums) noexcept nogil:
+    """The weight of events and of others among entries whose h is over the bar, or is not. No
+    branch to be guessed.
+    """
     cdef Py_ssize_t j, end
     cdef double events, others, more_events, more_others, one, two
-    cdef double least = 0.0 if over else 1.0, sign = 1.0 if over else -1.0
+    cdef double least = 0.0 if over else 1.0
+    cdef double sign = 1.0 if over else -1.0
     sums[0] = sums[1] = 0.0
     while start < stop:
         end = min(stop, start + TERMS)
-        events = others = more_events = more_others = 0.0  # side by side: an addition waits for the one before it
+        # side by side: an addition waits for the one before it
+        events = others = more_events = more_others = 0.0
         j = start
         while j + 2 <= end:
-            one, two = least + sign * <double>(h[j] > bar), least + sign * <double>(h[j + 1] > bar)
+            one = least + sign * <double>(h[j] > bar)
+            two = least + sign * <double>(h[j + 1] > bar)
             events += one * positive[j]
             more_events += two * positive[j + 1]
             others += one * negative[j]
@@ -212,7 +258,8 @@ cdef void chosen(const double* negative, const double* positive, const double* h
         start = end
 
 
-cdef inline Py_ssize_t add_corner(Corner* hull, Py_ssize_t top, double x, double value, Py_ssize_t at) noexcept nogil:
+cdef inline Py_ssize_t add_corner(Corner* hull, Py_ssize_t top, double x, double value,
+                                  Py_ssize_t at) noexcept nogil:
     """Add the next point to a hull of `top` points; return how many it has then."""
     cdef const Corner* a
     cdef const Corner* b
@@ -221,15 +268,19 @@ cdef inline Py_ssize_t add_corner(Corner* hull, Py_ssize_t top, double x, double
             return top
         top -= 1
     while top > 1:
-        a, b = &hull[top - 2], &hull[top - 1]
+        a = &hull[top - 2]
+        b = &hull[top - 1]
         if (b.x - a.x) * (value - a.value) < (x - a.x) * (b.value - a.value):
             break
         top -= 1
-    hull[top].x, hull[top].value, hull[top].at = x, value, at
+    hull[top].x = x
+    hull[top].value = value
+    hull[top].at = at
     return top + 1
 
 
-cdef inline Py_ssize_t highest(const double* value, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+cdef inline Py_ssize_t highest(const double* value, Py_ssize_t start,
+                               Py_ssize_t stop) noexcept nogil:
     """The first of the largest."""
     cdef Py_ssize_t k, at = start
     cdef double most = value[start]
@@ -262,7 +313,8 @@ cdef bint take(const double* mu, const double* most, Py_ssize_t size, const Corn
     cdef bint new = False
     for block in range((size - 1 >> BITS) + 1):
         if not taken[block]:
-            start, stop = mu[block << BITS] - 0.5, mu[min(block + 1 << BITS, size) - 1] - 0.5
+            start = mu[block << BITS] - 0.5
+            stop = mu[min(block + 1 << BITS, size) - 1] - 0.5
             taken[block] = not (below(edge, start, most[block]) and below(edge, stop, most[block]))
             new |= taken[block]
     return new
@@ -278,11 +330,13 @@ cdef void build(const double* mu, const double* value, Py_ssize_t size, const ui
                 corners = add_corner(hull, corners, mu[k] - 0.5, value[k], k)
 
 
-cdef const Corner* top_edge(const double* mu, const double* value, Py_ssize_t size, double* most, uint8_t* taken,
-                            Corner* hull) noexcept nogil:
-    """Return the edge over 1/2 of the hull: first that of the highest points of blocks, then of blocks that reach it.
+cdef const Corner* top_edge(const double* mu, const double* value, Py_ssize_t size, double* most,
+                            uint8_t* taken, Corner* hull) noexcept nogil:
+    """Return the edge over 1/2 of the hull: first that of the highest points of blocks, then of
+    blocks that reach it.
 
-    A block that lies below the edge has no part in it. If one reaches above the second edge, all are taken.
+    A block that lies below the edge has no part in it. If one reaches above the second edge, all
+    are taken.
     """
     cdef Py_ssize_t block, k, blocks = (size - 1 >> BITS) + 1
     cdef Py_ssize_t corners = add_corner(hull, 0, mu[0] - 0.5, value[0], 0)
@@ -300,11 +354,13 @@ cdef const Corner* top_edge(const double* mu, const double* value, Py_ssize_t si
 
 
 def bridge(const double[::1] mu, const double[::1] value):
-    """Return the two points whose chord is highest at mu = 1/2, or twice the point at 1/2 if it is higher.
+    """Return the two points whose chord is highest at mu = 1/2, or twice the point at 1/2 if it is
+    higher.
 
     They are the edge over 1/2 of the upper convex hull, which is built from left to right. `mu` is
-    increasing (ties allowed), from 0 to 1. Distances are taken from 1/2, where rounding does no harm:
-    predictions like 1e-300 and 1e-310 coincide here, and the higher of them counts. O(points).
+    increasing (ties allowed), from 0 to 1. Distances are taken from 1/2, where rounding does no
+    harm: predictions like 1e-300 and 1e-310 coincide here, and the higher of them counts.
+    O(points).
     """
     cdef Py_ssize_t size = mu.shape[0], a, b
     cdef const Corner* edge
@@ -315,7 +371,8 @@ def bridge(const double[::1] mu, const double[::1] value):
         raise MemoryError
     with nogil:
         edge = top_edge(&mu[0], &value[0], size, &most[0], &taken[0], hull)
-        a, b = edge[0].at, edge[1].at
+        a = edge[0].at
+        b = edge[1].at
         if edge[0].x == 0:
             b = a
         free(hull)

@@ -3,8 +3,11 @@
 from libc.stdint cimport int64_t
 
 
-cdef inline Py_ssize_t find(int64_t* index, double* weight, double* positive, Py_ssize_t* size, int64_t j) noexcept nogil:
-    """Return the place of bin j: one of the last two, as cells are in order, or a new one at the end."""
+cdef inline Py_ssize_t find(int64_t* index, double* weight, double* positive, Py_ssize_t* size,
+                            int64_t j) noexcept nogil:
+    """Return the place of bin j: one of the last two, as cells are in order, or a new one at the
+    end.
+    """
     cdef Py_ssize_t end = size[0]
     if end > 0 and index[end - 1] == j:
         return end - 1
@@ -21,12 +24,14 @@ cdef inline Py_ssize_t most_bins(Py_ssize_t slots, int64_t m) noexcept nogil:
     return min(2 * slots, <Py_ssize_t>m + 1)
 
 
-cdef inline Py_ssize_t round_slots(const int64_t* slot, const double* weight, const double* rise, Py_ssize_t slots,
-                                   int shift, bint soft, int64_t* index, double* pi, double* s) noexcept nogil:
-    """Fill index j, weight pi_j and weight of events s_j of the occupied bins, in order; return their number.
+cdef inline Py_ssize_t round_slots(const int64_t* slot, const double* weight, const double* rise,
+                                   Py_ssize_t slots, int shift, bint soft, int64_t* index,
+                                   double* pi, double* s) noexcept nogil:
+    """Fill index j, weight pi_j and weight of events s_j of the occupied bins, in order; return
+    their number.
 
-    The grid is 2^shift times coarser. A row with offset f in its coarse cell c goes to bin c with weight
-    1 - f and to bin c + 1 with weight f (soft), or to bin c (hard). O(slots).
+    The grid is 2^shift times coarser. A row with offset f in its coarse cell c goes to bin c with
+    weight 1 - f and to bin c + 1 with weight f (soft), or to bin c (hard). O(slots).
     """
     cdef Py_ssize_t r, at, size = 0
     cdef int64_t cell, coarse

@@ -1,8 +1,8 @@
 """One pass over the rows: check every row, and add it to its slot.
 
 A row (p, y) belongs to slot 2 k + y, where k = floor(m p) is its cell on the grid 1/m, and has the
-offset f = m p - k above the lower edge of that cell. A slot holds the number of its rows and the sum
-of their offsets, its *rise*. As m is a power of two, m p and f are exact.
+offset f = m p - k above the lower edge of that cell. A slot holds the number of its rows and the
+sum of their offsets, its *rise*. As m is a power of two, m p and f are exact.
 
 Unweighted rows are added as integers, f in units of 2^-52 (cells above the lowest hold no finer
 doubles), so the sums have no rounding error and depend on neither the order of the rows nor the
@@ -11,9 +11,9 @@ number of threads. Weighted rows are added in pairs of doubles that keep the err
 Bins whose number m is not a power of two are given by their cuts, as m p is rounded then: rows near
 a cut are compared with it, so that k is right, and f is off by at most m 2^-52.
 
-Rows are read in blocks, and a block is checked before any of its rows is added (see _rows.h). Unweighted
-rows that are many for the size of the table are first added to *quick slots*, which need no carry and so
-take half the time. They hold 2^24 rows, and are then emptied into the table.
+Rows are read in blocks, and a block is checked before any of its rows is added (see _rows.h).
+Unweighted rows that are many for the size of the table are first added to *quick slots*, which need
+no carry and so take half the time. They hold 2^24 rows, and are then emptied into the table.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -23,7 +23,14 @@ from libc.string cimport memset
 cimport numpy as cnp
 
 from rainproof.core._double_double cimport add_exactly
-from rainproof.core._slots cimport Slot, WeightedSlot, add_row, add_sums, add_weighted_row, fetch_slot
+from rainproof.core._slots cimport (
+    Slot,
+    WeightedSlot,
+    add_row,
+    add_sums,
+    add_weighted_row,
+    fetch_slot,
+)
 
 import numpy as np
 
@@ -45,30 +52,38 @@ cdef extern from "_rows.h" nogil:
         uint64_t high
         uint64_t low
 
-    ctypedef bint AddBlocks(const Column* prob, const Column* label, Py_ssize_t row, Py_ssize_t blocks, double m,
-                            const double* cut, QuickSlot* table) noexcept nogil
+    ctypedef bint AddBlocks(const Column* prob, const Column* label, Py_ssize_t row,
+                            Py_ssize_t blocks, double m, const double* cut,
+                            QuickSlot* table) noexcept nogil
 
-    uint64_t read_rows(const Column* prob, const Column* label, const Column* weight, Py_ssize_t row, Py_ssize_t n,
-                       double m, const double* cut, int32_t* slot, uint64_t* offset, double* weights) noexcept
+    uint64_t read_rows(const Column* prob, const Column* label, const Column* weight,
+                       Py_ssize_t row, Py_ssize_t n, double m, const double* cut, int32_t* slot,
+                       uint64_t* offset, double* weights) noexcept
     AddBlocks* add_blocks_by(int level) noexcept
 
 cdef enum:
-    LARGEST_QUICK = 1 << 20  # slots, of 16 bytes each: a larger table leaves every cache, and quick slots gain nothing
+    # slots, of 16 bytes each: a larger table leaves every cache, and quick slots gain nothing
+    LARGEST_QUICK = 1 << 20
 
 cdef AddBlocks* add_blocks = add_blocks_by(2) or add_blocks_by(1) or add_blocks_by(0)
 
 
 def use_instructions(int level):
-    """Add rows by the instructions of this level (see `add_blocks_by`); return False if the processor lacks them."""
+    """Add rows by the instructions of this level (see `add_blocks_by`); return False if the
+    processor lacks them.
+    """
     global add_blocks
     cdef AddBlocks* found = add_blocks_by(level)
     add_blocks = found if found != NULL else add_blocks
     return found != NULL
 
 
-cdef Py_ssize_t run_quickly(const Column* prob, const Column* label, double m, const double* cut, Slot* table,
-                            Py_ssize_t slots, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Add whole blocks, by a table of quick slots; return the first row that was not added, or -1 if one is bad."""
+cdef Py_ssize_t run_quickly(const Column* prob, const Column* label, double m, const double* cut,
+                            Slot* table, Py_ssize_t slots, Py_ssize_t start,
+                            Py_ssize_t stop) noexcept nogil:
+    """Add whole blocks, by a table of quick slots; return the first row that was not added, or -1
+    if one is bad.
+    """
     cdef QuickSlot* quick = <QuickSlot*>calloc(slots, sizeof(QuickSlot))
     cdef Py_ssize_t row = start, blocks, r
     cdef uint64_t above, rise
@@ -81,7 +96,8 @@ cdef Py_ssize_t run_quickly(const Column* prob, const Column* label, double m, c
         for r in range(slots):
             above = quick[r].high & ((<uint64_t>1 << QUICK_ROWS) - 1)
             rise = (above << QUICK_LOW) + quick[r].low
-            add_sums(&table[r], quick[r].high >> QUICK_ROWS, (above >> (64 - QUICK_LOW)) + <uint64_t>(rise < quick[r].low), rise)
+            add_sums(&table[r], quick[r].high >> QUICK_ROWS,
+                     (above >> (64 - QUICK_LOW)) + <uint64_t>(rise < quick[r].low), rise)
         memset(quick, 0, slots * sizeof(QuickSlot))
     free(quick)
     return row
@@ -89,11 +105,15 @@ cdef Py_ssize_t run_quickly(const Column* prob, const Column* label, double m, c
 
 cdef bint run(Column prob, Column label, Column weight, double m, const double* cut, char* table,
               Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Add the rows from start to stop; return False at the first bad block, without adding further rows."""
+    """Add the rows from start to stop; return False at the first bad block, without adding further
+    rows.
+    """
     cdef int32_t[BLOCK] slot
     cdef uint64_t[BLOCK] offset
     cdef double[BLOCK] weights
-    cdef Py_ssize_t slots = 2 * <Py_ssize_t>m + 2, row = start, n, r
+    cdef Py_ssize_t slots = 2 * <Py_ssize_t>m + 2
+    cdef Py_ssize_t row = start
+    cdef Py_ssize_t n, r
     cdef Py_ssize_t size = sizeof(Slot) if weight.at == NULL else sizeof(WeightedSlot)
     if table != NULL and weight.at == NULL and stop - start >= 4 * slots and slots <= LARGEST_QUICK:
         row = run_quickly(&prob, &label, m, cut, <Slot*>table, slots, start, stop)
@@ -126,18 +146,21 @@ cdef Column column(cnp.ndarray a):
     return c
 
 
-def scan(cnp.ndarray prob not None, cnp.ndarray label not None, cnp.ndarray weight,
-         Py_ssize_t m, cnp.ndarray table, Py_ssize_t start, Py_ssize_t stop, const double[::1] cut=None):
-    """Check the rows from start to stop and add them to `table`; return False if a row breaks a rule.
+def scan(cnp.ndarray prob not None, cnp.ndarray label not None, cnp.ndarray weight, Py_ssize_t m,
+         cnp.ndarray table, Py_ssize_t start, Py_ssize_t stop, const double[::1] cut=None):
+    """Check the rows from start to stop and add them to `table`; return False if a row breaks a
+    rule.
 
-    `table` has 2 (m + 1) slots: two uint64 each for unweighted rows, six doubles for weighted ones. If
-    it is None the rows are only checked. After False its content is invalid.
+    `table` has 2 (m + 1) slots: two uint64 each for unweighted rows, six doubles for weighted ones.
+    If it is None the rows are only checked. After False its content is invalid.
 
-    With `cut`, which has m + 2 numbers from below 0 to above 1, rows go to the bins (cut[k], cut[k + 1]]
-    instead of the cells [k/m, (k + 1)/m). Every cut[k] up to 1 must be k/m or a neighbouring double (see
-    `rainproof.core.distinct`).
+    With `cut`, which has m + 2 numbers from below 0 to above 1, rows go to the bins
+    (cut[k], cut[k + 1]] instead of the cells [k/m, (k + 1)/m). Every cut[k] up to 1 must be k/m or
+    a neighbouring double (see `rainproof.core.distinct`).
     """
-    cdef Column p = column(prob), y = column(label), w
+    cdef Column p = column(prob)
+    cdef Column y = column(label)
+    cdef Column w
     cdef char* slots = NULL
     cdef const double* cuts = NULL
     cdef bint good
@@ -153,11 +176,16 @@ def scan(cnp.ndarray prob not None, cnp.ndarray label not None, cnp.ndarray weig
     return good
 
 
-def locate(cnp.ndarray prob not None, cnp.ndarray label not None, Py_ssize_t m, int32_t[::1] slot, uint64_t[::1] offset):
-    """Compute slot and offset of each row without adding it; return False if a row breaks a rule."""
-    cdef Column p = column(prob), y = column(label)
+def locate(cnp.ndarray prob not None, cnp.ndarray label not None, Py_ssize_t m, int32_t[::1] slot,
+           uint64_t[::1] offset):
+    """Compute slot and offset of each row without adding it; return False if a row breaks a rule.
+    """
+    cdef Column p = column(prob)
+    cdef Column y = column(label)
     cdef Column w
-    cdef Py_ssize_t row = 0, rows = slot.shape[0], n
+    cdef Py_ssize_t row = 0
+    cdef Py_ssize_t rows = slot.shape[0]
+    cdef Py_ssize_t n
     cdef uint64_t bad = 0
     w.at = NULL
     with nogil:
@@ -192,9 +220,12 @@ def absorb(cnp.ndarray into not None, cnp.ndarray table not None):
 def collect(cnp.ndarray table not None):
     """Return the occupied slots of a table: slot, count, weight, rise and squared weights.
 
-    Weight and rise have two rows, as pairs `sum + low`; for an unweighted table they are exact. All are read-only.
+    Weight and rise have two rows, as pairs `sum + low`; for an unweighted table they are exact. All
+    are read-only.
     """
-    cdef Py_ssize_t size = table.shape[0], r, k = 0
+    cdef Py_ssize_t size = table.shape[0]
+    cdef Py_ssize_t r
+    cdef Py_ssize_t k = 0
     cdef bint weighted = cnp.PyArray_TYPE(table) == cnp.NPY_FLOAT64
     cdef const Slot* plain = <const Slot*>cnp.PyArray_BYTES(table)
     cdef const WeightedSlot* heavy = <const WeightedSlot*>cnp.PyArray_BYTES(table)
@@ -230,7 +261,8 @@ def collect(cnp.ndarray table not None):
         else:
             if plain[r].head == 0:
                 continue
-            rows, carry = plain[r].head & ((<uint64_t>1 << 40) - 1), plain[r].head >> 40
+            rows = plain[r].head & ((<uint64_t>1 << 40) - 1)
+            carry = plain[r].head >> 40
             count[k] = <int64_t>rows
             weight[k] = squares[k] = <double>rows
             rise[k] = <double>carry * 2.0 ** 12

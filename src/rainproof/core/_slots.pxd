@@ -14,8 +14,8 @@ cdef extern from *:
     """
     void fetch_slot(const void* at) noexcept nogil  # begin to fetch it from memory, to write to it
 
-# An unweighted slot: the low 40 bits of `head` count rows, the high ones the overflows of `rise`, so
-# one table takes up to 2^36 rows.
+# An unweighted slot: the low 40 bits of `head` count rows, the high ones the overflows of `rise`,
+# so one table takes up to 2^36 rows.
 cdef struct Slot:
     uint64_t head
     uint64_t rise

@@ -23,18 +23,24 @@ cdef inline uint64_t bits_of(double p) noexcept nogil:
 
 
 def keys(const uint8_t[::1] event, const double[::1] old, const double[::1] new):
-    """Return where each row begins and ceases to be on different sides, for rows with different predictions.
+    """Return where each row begins and ceases to be on different sides, for rows with different
+    predictions.
 
-    A key holds the bits of a prediction, shifted up by two, and the kind of the row below: 0 and 1 if only the old
-    forecast acts (without the event, with it), 2 and 3 if only the new one does.
+    A key holds the bits of a prediction, shifted up by two, and the kind of the row below: 0 and 1
+    if only the old forecast acts (without the event, with it), 2 and 3 if only the new one does.
     """
-    cdef Py_ssize_t n = event.shape[0], r, size = 0
-    start_array, end_array = np.empty(n, np.uint64), np.empty(n, np.uint64)
-    cdef uint64_t[::1] start = start_array, end = end_array
+    cdef Py_ssize_t n = event.shape[0]
+    cdef Py_ssize_t r
+    cdef Py_ssize_t size = 0
+    start_array = np.empty(n, np.uint64)
+    end_array = np.empty(n, np.uint64)
+    cdef uint64_t[::1] start = start_array
+    cdef uint64_t[::1] end = end_array
     cdef uint64_t a, b, kind
     with nogil:
         for r in range(n):
-            a, b = bits_of(old[r]), bits_of(new[r])
+            a = bits_of(old[r])
+            b = bits_of(new[r])
             if a == b:
                 continue
             kind = 2 * (a < b) + event[r]
@@ -48,12 +54,17 @@ def merge(const uint64_t[::1] start, const uint64_t[::1] end, const double[:, ::
           const double[:, ::1] closed, double total):
     """Return the edges of the pieces, and what is on different sides in each piece, by kind of row.
 
-    The keys are sorted. `opened` and `closed` have in the same order what each row adds, in two columns: its weight,
-    which is counted in units of `total`, and a square, in units of ``total^2``. They are None if all weights are 1;
-    then squares are not counted. Sums keep the rounding error of each addition, so a light row is not lost beside a
-    heavy one.
+    The keys are sorted. `opened` and `closed` have in the same order what each row adds, in two
+    columns: its weight, which is counted in units of `total`, and a square, in units of
+    ``total^2``. They are None if all weights are 1; then squares are not counted. Sums keep the
+    rounding error of each addition, so a light row is not lost beside a heavy one.
     """
-    cdef Py_ssize_t n = start.shape[0], i = 0, j = 0, k, kind, at = 0, pieces = 1
+    cdef Py_ssize_t n = start.shape[0]
+    cdef Py_ssize_t i = 0
+    cdef Py_ssize_t j = 0
+    cdef Py_ssize_t k, kind
+    cdef Py_ssize_t at = 0
+    cdef Py_ssize_t pieces = 1
     cdef uint64_t place, one = bits_of(1.0)
     cdef bint weighted = opened is not None
     with nogil:
@@ -64,17 +75,20 @@ def merge(const uint64_t[::1] start, const uint64_t[::1] end, const double[:, ::
                 i += 1
             while j < n and end[j] >> 2 == place:
                 j += 1
-    edge_array, only_array = np.empty(pieces + 1, np.uint64), np.empty((4, pieces))
+    edge_array = np.empty(pieces + 1, np.uint64)
+    only_array = np.empty((4, pieces))
     square_array = np.empty((4, pieces if weighted else 0))
     cdef uint64_t[::1] edge = edge_array
-    cdef double[:, ::1] only = only_array, squares = square_array
+    cdef double[:, ::1] only = only_array
+    cdef double[:, ::1] squares = square_array
     cdef double[8] sums
     cdef double[8] low
     for k in range(8):
         sums[k] = low[k] = 0.0
     i = j = 0
     with nogil:
-        edge[0], edge[pieces] = 0, one
+        edge[0] = 0
+        edge[pieces] = one
         while at < pieces:
             place = edge[at]
             while i < n and start[i] >> 2 == place:
@@ -103,16 +117,18 @@ def merge(const uint64_t[::1] start, const uint64_t[::1] end, const double[:, ::
     return edge_array.view(np.float64), only_array, square_array if weighted else None
 
 
-def sum_cells(const int32_t[::1] old, const int32_t[::1] new, const uint8_t[::1] event, const double[::1] weight,
-              Py_ssize_t m):
-    """Return the weight on different sides between the thresholds ``k/m`` and ``(k + 1)/m``, by kind.
+def sum_cells(const int32_t[::1] old, const int32_t[::1] new, const uint8_t[::1] event,
+              const double[::1] weight, Py_ssize_t m):
+    """Return the weight on different sides between the thresholds ``k/m`` and ``(k + 1)/m``, by
+    kind.
 
     A prediction is given by its cell ``floor(m p)``.
     """
     cdef Py_ssize_t r, k, kind
     only_array = np.zeros((4, m + 1))
     low_array = np.zeros((4, m + 1))
-    cdef double[:, ::1] only = only_array, low = low_array
+    cdef double[:, ::1] only = only_array
+    cdef double[:, ::1] low = low_array
     cdef double[4] total
     cdef double[4] rest
     for kind in range(4):
@@ -121,22 +137,27 @@ def sum_cells(const int32_t[::1] old, const int32_t[::1] new, const uint8_t[::1]
         for r in range(old.shape[0]):
             if old[r] != new[r] and weight[r] != 0:
                 kind = 2 * (old[r] < new[r]) + event[r]
-                add_exactly(&only[kind, min(old[r], new[r])], &low[kind, min(old[r], new[r])], weight[r])
-                add_exactly(&only[kind, max(old[r], new[r])], &low[kind, max(old[r], new[r])], -weight[r])
+                add_exactly(&only[kind, min(old[r], new[r])], &low[kind, min(old[r], new[r])],
+                            weight[r])
+                add_exactly(&only[kind, max(old[r], new[r])], &low[kind, max(old[r], new[r])],
+                            -weight[r])
         for k in range(m):
-            for kind in range(4):  # side by side: each addition waits for the one before of its kind
+            # side by side: each addition waits for the one before of its kind
+            for kind in range(4):
                 add_exactly(&total[kind], &rest[kind], only[kind, k])
                 rest[kind] += low[kind, k]
                 only[kind, k] = larger(total[kind] + rest[kind], 0.0)
     return np.ascontiguousarray(only_array[:, :m])
 
 
-def heights(const double[::1] edges, const double[:, ::1] only, const double[:, ::1] squares, double charge,
-            bint back, bint closed):
-    """Return the loss by the switch (`back`: by switching back) at each edge: the larger of both limits, and 0.
+def heights(const double[::1] edges, const double[:, ::1] only, const double[:, ::1] squares,
+            double charge, bint back, bint closed):
+    """Return the loss by the switch (`back`: by switching back) at each edge: the larger of both
+    limits, and 0.
 
-    Losses count more and gains less by ``charge`` times the share, or by ``charge`` times `squares`, if given, and at
-    most the share. If `closed`, predictions at a threshold act, which is the limit from the left.
+    Losses count more and gains less by ``charge`` times the share, or by ``charge`` times
+    `squares`, if given, and at most the share. If `closed`, predictions at a threshold act, which
+    is the limit from the left.
     """
     cdef Py_ssize_t pieces = edges.shape[0] - 1, k
     cdef bint weighted = squares is not None
@@ -149,12 +170,20 @@ def heights(const double[::1] edges, const double[:, ::1] only, const double[:, 
             value[k] = larger(events * (1 - mu) + others * mu, 0.0)
             if k == pieces:
                 break
-            events, others = only[1, k] - only[3, k], only[2, k] - only[0, k]
+            events = only[1, k] - only[3, k]
+            others = only[2, k] - only[0, k]
             if back:
-                events, others = -events, -others
+                events = -events
+                others = -others
             if weighted:
-                events += fmin(charge * squares[1, k], only[1, k]) + fmin(charge * squares[3, k], only[3, k])
-                others += fmin(charge * squares[0, k], only[0, k]) + fmin(charge * squares[2, k], only[2, k])
+                events += (
+                    fmin(charge * squares[1, k], only[1, k])
+                    + fmin(charge * squares[3, k], only[3, k])
+                )
+                others += (
+                    fmin(charge * squares[0, k], only[0, k])
+                    + fmin(charge * squares[2, k], only[2, k])
+                )
             else:
                 events += charge * (only[1, k] + only[3, k])
                 others += charge * (only[0, k] + only[2, k])

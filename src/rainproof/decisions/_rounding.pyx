@@ -34,7 +34,11 @@ cdef extern from *:
     #define FNV_BASIS UINT64_C(0xCBF29CE484222325)
     #define FNV_PRIME UINT64_C(0x00000100000001B3)
     #define ONE UINT64_C(0x3FF0000000000000)       /* the bits of 1.0 */
-    static inline uint64_t bits_of(double x) { uint64_t u; memcpy(&u, &x, 8); return u; }
+    static inline uint64_t bits_of(double x) {
+        uint64_t u;
+        memcpy(&u, &x, 8);
+        return u;
+    }
     """
     const Py_ssize_t BLOCK
     const double UNITS
@@ -94,7 +98,10 @@ cdef inline bint within(const double* p, Py_ssize_t n) noexcept nogil:
 
 cdef bint chosen(const double[::1] p, const uint64_t[::1] x, uint64_t key, Py_ssize_t m, bint soft,
                  const choice[::1] table, choice[::1] out):
-    cdef Py_ssize_t r, start = 0, stop, n = p.shape[0]
+    cdef Py_ssize_t r
+    cdef Py_ssize_t start = 0
+    cdef Py_ssize_t stop
+    cdef Py_ssize_t n = p.shape[0]
     cdef double scaled, scale = <double>m
     cdef int64_t k
     cdef bint good = True

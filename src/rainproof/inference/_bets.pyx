@@ -1,7 +1,8 @@
 """What the bets of `SequentialTest` are worth after each row.
 
-The wealth of a bet is ``worth * 2^(512 scale)`` with a worth between 2^-256 and 2^256: it neither overflows nor
-vanishes, a row multiplies it without a logarithm, and rows in several pieces give the same bits.
+The wealth of a bet is ``worth * 2^(512 scale)`` with a worth between 2^-256 and 2^256: it neither
+overflows nor vanishes, a row multiplies it without a logarithm, and rows in several pieces give the
+same bits.
 """
 
 from libc.math cimport exp, floor, log, log1p
@@ -41,8 +42,11 @@ cdef inline void multiply_by_exp(double* worth, int64_t* scale, double power) no
     multiply(worth, scale, exp(power / 2))
 
 
-cdef inline double summed(const double* worth, const int64_t* scale, int64_t top, Py_ssize_t size) noexcept nogil:
-    """The sum of some wealths, divided by 2^(512 top); those of a scale two below the largest do not count."""
+cdef inline double summed(const double* worth, const int64_t* scale, int64_t top,
+                          Py_ssize_t size) noexcept nogil:
+    """The sum of some wealths, divided by 2^(512 top); those of a scale two below the largest do
+    not count.
+    """
     cdef double total = 0
     cdef Py_ssize_t k
     for k in range(size):
@@ -64,13 +68,18 @@ def learn(
     int64_t[::1] scale,
     double[::1] log_mean,
 ):
-    """Multiply the wealth of each bet by q(y)/p(y), row by row, and write the logarithm of the mean wealth after each.
+    """Multiply the wealth of each bet by q(y)/p(y), row by row, and write the logarithm of the mean
+    wealth after each.
 
-    The bets are a map for each slope and intercept, and then each shift in each of ``level`` equal ranges of [0, 1].
-    Where p is 0 or 1 no bet moves.
+    The bets are a map for each slope and intercept, and then each shift in each of ``level`` equal
+    ranges of [0, 1]. Where p is 0 or 1 no bet moves.
     """
-    cdef Py_ssize_t n = p.shape[0], many = shifts.shape[0], kinds = intercepts.shape[0]
-    cdef Py_ssize_t maps = slopes.shape[0] * kinds, count = worth.shape[0], r, i, j, k, first, cell
+    cdef Py_ssize_t n = p.shape[0]
+    cdef Py_ssize_t many = shifts.shape[0]
+    cdef Py_ssize_t kinds = intercepts.shape[0]
+    cdef Py_ssize_t maps = slopes.shape[0] * kinds
+    cdef Py_ssize_t count = worth.shape[0]
+    cdef Py_ssize_t r, i, j, k, first, cell
     cdef Py_ssize_t parts = 1 + (count - maps) // many
     cdef double x, odds, power, a, total
     cdef double[MOST] part
@@ -89,9 +98,14 @@ def learn(
             if 0 < x < TINY:
                 moved = True
                 odds = log(x) - log1p(-x)
-                for k in range(maps + many):  # the maps, and what the ranges that hold x have in common
-                    i, j = k // kinds, k % kinds
-                    power = slopes[i] * odds + intercepts[j] if k < maps else odds + shifts[k - maps]
+                # the maps, and what the ranges that hold x have in common
+                for k in range(maps + many):
+                    i = k // kinds
+                    j = k % kinds
+                    if k < maps:
+                        power = slopes[i] * odds + intercepts[j]
+                    else:
+                        power = odds + shifts[k - maps]
                     power = event[r] * (power - odds) - log1p(exp(power)) - log1p(-x)
                     if k < maps:
                         multiply_by_exp(&worth[k], &scale[k], power)
@@ -127,7 +141,8 @@ def learn(
                     top = max(top, scale[k])
                 part[0] = summed(&worth[0], &scale[0], top, maps)
                 for k in range(1, parts):
-                    part[k] = summed(&worth[maps + (k - 1) * many], &scale[maps + (k - 1) * many], top, many)
+                    part[k] = summed(&worth[maps + (k - 1) * many], &scale[maps + (k - 1) * many],
+                                     top, many)
                 moved = False
             total = 0
             for k in range(parts):

@@ -1,4 +1,6 @@
-"""The statistic "combined": functions of the prediction, and the evidence of many samples along them."""
+"""The statistic "combined": functions of the prediction, and the evidence of many samples along
+them.
+"""
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport INFINITY, cos, erfc, exp, fmax, fmin, log, log10, log1p, sqrt
@@ -14,7 +16,8 @@ cdef enum:
     RUNS = 256
     FUNCTIONS = 64
 
-cdef double PI = 3.141592653589793, TINY = 1e-300
+cdef double PI = 3.141592653589793
+cdef double TINY = 1e-300
 cdef double[FUNCTIONS] STEP  # 1/(1 + i/2)
 for _i in range(FUNCTIONS):
     STEP[_i] = 1 / (1 + 0.5 * _i)
@@ -29,42 +32,62 @@ ctypedef fused number:
 
 cdef extern from *:
     """
-    /* Elements are independent, so both versions give the same bits: see -ffp-contract=off in meson.build. */
+    /* Elements are independent, so both versions give the same bits:
+       see -ffp-contract=off in meson.build. */
     #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
     __attribute__((target_clones("avx2", "default")))
     #endif
-    static void add_rows(double *__restrict out, const double *__restrict factor, const int32_t *__restrict which,
-                         const double *__restrict rows, Py_ssize_t count, Py_ssize_t width, Py_ssize_t stride) {
+    static void add_rows(double *__restrict out, const double *__restrict factor,
+                         const int32_t *__restrict which, const double *__restrict rows,
+                         Py_ssize_t count, Py_ssize_t width, Py_ssize_t stride) {
         Py_ssize_t i = 0, j;
         for (; i + 4 <= count; i += 4) {
-            const double a = factor[i], b = factor[i + 1], c = factor[i + 2], d = factor[i + 3];
-            const double *p = rows + which[i] * stride, *q = rows + which[i + 1] * stride;
-            const double *r = rows + which[i + 2] * stride, *s = rows + which[i + 3] * stride;
-            for (j = 0; j < width; j++) out[j] += (a * p[j] + b * q[j]) + (c * r[j] + d * s[j]);
+            const double a = factor[i];
+            const double b = factor[i + 1];
+            const double c = factor[i + 2];
+            const double d = factor[i + 3];
+            const double *p = rows + which[i] * stride;
+            const double *q = rows + which[i + 1] * stride;
+            const double *r = rows + which[i + 2] * stride;
+            const double *s = rows + which[i + 3] * stride;
+            for (j = 0; j < width; j++)
+                out[j] += (a * p[j] + b * q[j]) + (c * r[j] + d * s[j]);
         }
         for (; i < count; i++)
-            for (j = 0; j < width; j++) out[j] += factor[i] * rows[which[i] * stride + j];
+            for (j = 0; j < width; j++)
+                out[j] += factor[i] * rows[which[i] * stride + j];
     }
     """
     # out_j += the sum over i of factor_i times element j of the row which_i
-    void add_rows(double* out, const double* factor, const int32_t* which, const double* rows, Py_ssize_t count,
-                  Py_ssize_t width, Py_ssize_t stride) noexcept nogil
+    void add_rows(double* out, const double* factor, const int32_t* which, const double* rows,
+                  Py_ssize_t count, Py_ssize_t width, Py_ssize_t stride) noexcept nogil
 
 
-def functions(const double[::1] prob, const double[::1] weight, const double[::1] squares, Py_ssize_t most):
+def functions(const double[::1] prob, const double[::1] weight, const double[::1] squares,
+              Py_ssize_t most):
     """Runs of neighbouring predictions with equal shares of the variance, and functions of the run.
 
-    Return the first prediction of each run, its expected weight of events, the places of predictions that are certain,
-    and a column for each function. Functions are a constant, the log odds, then cosines of growing frequency, made
-    orthonormal: the sums of residuals times a function are uncorrelated and have variance 1. Combinations of earlier
-    functions are left out. `squares` are sums of squared weights.
+    Return the first prediction of each run, its expected weight of events, the places of
+    predictions that are certain, and a column for each function. Functions are a constant, the log
+    odds, then cosines of growing frequency, made orthonormal: the sums of residuals times a
+    function are uncorrelated and have variance 1. Combinations of earlier functions are left out.
+    `squares` are sums of squared weights.
     """
-    cdef Py_ssize_t n = prob.shape[0], room = min(n, RUNS), runs = 0, some = 0, sure = 0, r, k
+    cdef Py_ssize_t n = prob.shape[0]
+    cdef Py_ssize_t room = min(n, RUNS)
+    cdef Py_ssize_t runs = 0
+    cdef Py_ssize_t some = 0
+    cdef Py_ssize_t sure = 0
+    cdef Py_ssize_t r, k
     cdef int64_t now, last = -1
     cdef double total = 0.0, before = 0.0, share, place
-    starts, sums, unmoved = np.empty(room, np.int64), np.zeros((5, room)), np.empty(n, np.int64)
-    cdef int64_t[::1] start = starts, certain = unmoved
-    cdef double[:, ::1] of_run = sums  # place, log odds, standard deviation, share of the variance, expected events
+    starts = np.empty(room, np.int64)
+    sums = np.zeros((5, room))
+    unmoved = np.empty(n, np.int64)
+    cdef int64_t[::1] start = starts
+    cdef int64_t[::1] certain = unmoved
+    # place, log odds, standard deviation, share of the variance, expected events
+    cdef double[:, ::1] of_run = sums
     with nogil:
         for r in range(n):
             total += squares[r] * prob[r] * (1 - prob[r])
@@ -75,7 +98,8 @@ def functions(const double[::1] prob, const double[::1] weight, const double[::1
             now = <int64_t>fmin(place * RUNS, RUNS - 1)
             if now != last:
                 start[runs] = r
-                runs, last = runs + 1, now
+                runs = runs + 1
+                last = now
             k = runs - 1
             of_run[4, k] += weight[r] * prob[r]
             if share > 0:
@@ -93,17 +117,23 @@ def functions(const double[::1] prob, const double[::1] weight, const double[::1
                 of_run[1, k] /= share
                 of_run[2, k] = sqrt(share * total)
                 some += 1
-    return starts[:runs], sums[4, :runs], unmoved[:sure], orthonormal(of_run, runs, min(most, FUNCTIONS, some))
+    along = orthonormal(of_run, runs, min(most, FUNCTIONS, some))
+    return starts[:runs], sums[4, :runs], unmoved[:sure], along
 
 
 cdef orthonormal(const double[:, ::1] of_run, Py_ssize_t runs, Py_ssize_t size):
     """Gram and Schmidt, twice where rounding shows: a row for each run, and in it the functions."""
     cdef const double* place = &of_run[0, 0]
     cdef const double* root = &of_run[2, 0]  # 0 where no residual is: so are the functions
-    cdef Py_ssize_t wide = full(size), tall = full(runs), found = 0, i, j, k
+    cdef Py_ssize_t wide = full(size)
+    cdef Py_ssize_t tall = full(runs)
+    cdef Py_ssize_t found = 0
+    cdef Py_ssize_t i, j, k
     cdef double start, length, before
-    along, work = np.zeros((runs, wide)), np.zeros((size + 4, tall))
-    cdef double[:, ::1] out = along, works = work
+    along = np.zeros((runs, wide))
+    work = np.zeros((size + 4, tall))
+    cdef double[:, ::1] out = along
+    cdef double[:, ::1] works = work
     cdef double* turn = &works[size, 0]
     cdef double* now = &works[size + 1, 0]
     cdef double* earlier = &works[size + 2, 0]
@@ -112,9 +142,11 @@ cdef orthonormal(const double[:, ::1] of_run, Py_ssize_t runs, Py_ssize_t size):
     with nogil:
         for k in range(runs):
             earlier[k] = cos(PI * place[k])
-            turn[k], now[k] = 2 * earlier[k], 1.0
+            turn[k] = 2 * earlier[k]
+            now[k] = 1.0
         i = 0
-        while found < size and i <= 2 * size:  # more than are needed: some may be combinations of those before
+        # more than are needed: some may be combinations of those before
+        while found < size and i <= 2 * size:
             for k in range(runs):
                 column[k] = (of_run[1, k] if i == 1 else now[k]) * root[k]
             if i != 1:  # cos((i + 1) x) = 2 cos(x) cos(i x) - cos((i - 1) x)
@@ -130,7 +162,8 @@ cdef orthonormal(const double[:, ::1] of_run, Py_ssize_t runs, Py_ssize_t size):
                 for j in range(found):
                     part[j] = -part[j]
                 add_rows(column, part, EVERY, &works[0, 0], found, tall, tall)
-                before, length = length, norm(column, runs)
+                before = length
+                length = norm(column, runs)
                 if length > 0.5 * before:
                     break
             if length > 1e-8 * start:
@@ -161,8 +194,9 @@ cdef double norm(const double* vector, Py_ssize_t size) noexcept nogil:
     return sqrt((a + b) + (c + d))
 
 
-cdef object evidence_of(const int64_t[::1] start, const number[:, ::1] amount, const double[::1] expected,
-                        const double[:, :] along, const int64_t[::1] certain, const double[::1] due):
+cdef object evidence_of(const int64_t[::1] start, const number[:, ::1] amount,
+                        const double[::1] expected, const double[:, :] along,
+                        const int64_t[::1] certain, const double[::1] due):
     cdef Py_ssize_t samples = amount.shape[0], i, k
     cdef const number* row
     cdef double[FUNCTIONS] mean
@@ -181,7 +215,9 @@ cdef object evidence_of(const int64_t[::1] start, const number[:, ::1] amount, c
 
 def evidence(const int64_t[::1] start, amount, const double[::1] expected, const double[:, :] along,
              const int64_t[::1] certain, const double[::1] due):
-    """log10 of the mean of 1/p over the tests, for each row of amounts; infinite where a certain amount is not due."""
+    """log10 of the mean of 1/p over the tests, for each row of amounts; infinite where a certain
+    amount is not due.
+    """
     kind = amount.dtype.kind
     if kind == "u":
         return evidence_of[uint8_t](start, amount, expected, along, certain, due)
@@ -191,14 +227,17 @@ def evidence(const int64_t[::1] start, amount, const double[::1] expected, const
 
 
 def until(capsule, const double[::1] prob, const int64_t[::1] count, const int64_t[::1] events,
-          const int64_t[::1] start, const double[::1] expected, const double[:, :] along, const int64_t[::1] certain,
-          int64_t hits, int64_t most):
-    """Redraw the events until the evidence was so many times at least that of the observed ones, or `most` times.
+          const int64_t[::1] start, const double[::1] expected, const double[:, :] along,
+          const int64_t[::1] certain, int64_t hits, int64_t most):
+    """Redraw the events until the evidence was so many times at least that of the observed ones, or
+    `most` times.
 
     Return the number of draws and of hits.
     """
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
-    cdef Py_ssize_t n = 0, runs = start.shape[0], k, r, i, stop
+    cdef Py_ssize_t n = 0
+    cdef Py_ssize_t runs = start.shape[0]
+    cdef Py_ssize_t k, r, i, stop
     cdef int64_t drawn = 0, seen = 0
     cdef double bar, scaled
     cdef double[FUNCTIONS] mean
@@ -241,7 +280,8 @@ cdef void project(double* out, const double[::1] expected, const double[:, :] al
     for k in range(expected.shape[0]):
         negative[k] = -expected[k]
     if along.shape[1]:
-        add_rows(out, negative, EVERY, &along[0, 0], along.shape[0], full(along.shape[1]), along.strides[0] // 8)
+        add_rows(out, negative, EVERY, &along[0, 0], along.shape[0], full(along.shape[1]),
+                 along.strides[0] // 8)
 
 
 cdef double combined(const number* row, Py_ssize_t n, const int64_t[::1] start, const double* mean,
@@ -250,13 +290,18 @@ cdef double combined(const number* row, Py_ssize_t n, const int64_t[::1] start, 
     cdef double[RUNS] amount
     cdef int32_t[RUNS] which
     cdef double[FUNCTIONS] z
-    cdef Py_ssize_t runs = start.shape[0], size = along.shape[1], some = 0, tests = 0, order, j, k, r, stop
+    cdef Py_ssize_t runs = start.shape[0]
+    cdef Py_ssize_t size = along.shape[1]
+    cdef Py_ssize_t some = 0
+    cdef Py_ssize_t tests = 0
+    cdef Py_ssize_t order, j, k, r, stop
     cdef int64_t whole
     cdef double total, inverse = 0.0
     if size == 0:
         return 0.0
     for k in range(runs):
-        r, stop = start[k], start[k + 1] if k + 1 < runs else n
+        r = start[k]
+        stop = start[k + 1] if k + 1 < runs else n
         total = row[r]
         r += 1
         if r < stop:
@@ -270,7 +315,8 @@ cdef double combined(const number* row, Py_ssize_t n, const int64_t[::1] start, 
                     whole += row[r]
                     r += 1
                 total += <double>whole
-        amount[some], which[some] = total, <int32_t>k
+        amount[some] = total
+        which[some] = <int32_t>k
         some += total != 0  # with few rows many runs have no event
     memcpy(z, mean, sizeof(z))
     add_rows(z, amount, which, &along[0, 0], some, full(size), along.strides[0] // 8)
@@ -295,9 +341,12 @@ cdef double combined(const number* row, Py_ssize_t n, const int64_t[::1] start, 
 cdef double tail(Py_ssize_t order, double x) noexcept nogil:
     """The probability that a chi-squared variable of this order is at least x; no less than 1e-300.
 
-    It grows with every second order by the next term of a series, from erfc(sqrt(x / 2)) for order 1.
+    It grows with every second order by the next term of a series, from erfc(sqrt(x / 2)) for order
+    1.
     """
-    cdef double half = x / 2, total = 0.0, term, small
+    cdef double half = x / 2
+    cdef double total = 0.0
+    cdef double term, small
     cdef Py_ssize_t i
     if half > 1000:  # below 1e-300 for every order up to 64; and no power overflows
         return TINY
@@ -306,7 +355,8 @@ cdef double tail(Py_ssize_t order, double x) noexcept nogil:
         for i in range(order // 2):
             total += term
             term *= half * STEP[2 * i + order % 2]
-        small = exp(-half / 2)  # used twice: it must not underflow before the sum makes it large again
+        # used twice: it must not underflow before the sum makes it large again
+        small = exp(-half / 2)
         total = total * small * small
     if order % 2:
         total += erfc(sqrt(half))

@@ -10,12 +10,21 @@ import numpy as np
 
 cdef enum:
     ROOM = 1024  # repetitions whose outcomes are drawn at a time
-    MANY = 1024  # rows from which on they begin with Poisson variables: their mean is then above 0.9
+    # rows from which on they begin with Poisson variables: their mean is then above 0.9
+    MANY = 1024
     LEVELS = 24  # a Poisson variable is larger with a probability below 1e-24
 
 cdef double[10] TAIL = [
-    0.08106146679532726, 0.04134069595540929, 0.02767792568499834, 0.02079067210376509, 0.01664469118982119,
-    0.01387612882307075, 0.01189670994589177, 0.01041126526197209, 0.009255462182712733, 0.008330563433362871,
+    0.08106146679532726,
+    0.04134069595540929,
+    0.02767792568499834,
+    0.02079067210376509,
+    0.01664469118982119,
+    0.01387612882307075,
+    0.01189670994589177,
+    0.01041126526197209,
+    0.009255462182712733,
+    0.008330563433362871,
 ]
 
 ctypedef fused whole:
@@ -26,8 +35,8 @@ ctypedef fused whole:
 cdef int64_t poissons(bitgen_t* source, uint8_t* out, int64_t n, double mean) noexcept nogil:
     """Write n Poisson variables with a mean of 0.9 to 1; return their sum.
 
-    One random byte each: as many of its 256 values as fit stand for 0, 1, ..., 4. The few that are left over take a
-    random number more, with the rest of the probabilities.
+    One random byte each: as many of its 256 values as fit stand for 0, 1, ..., 4. The few that are
+    left over take a random number more, with the rest of the probabilities.
     """
     cdef uint64_t[64] words  # 512 bytes are compared at once
     cdef uint64_t[64] found
@@ -36,7 +45,9 @@ cdef int64_t poissons(bitgen_t* source, uint8_t* out, int64_t n, double mean) no
     cdef uint8_t[64] hit
     cdef uint8_t[5] fit
     cdef double[LEVELS] rest
-    cdef double chance = 256 * exp(-mean), held = 0, u
+    cdef double chance = 256 * exp(-mean)
+    cdef double held = 0
+    cdef double u
     cdef uint64_t marks, each = 0x0101010101010101
     cdef int64_t total = 0, fitted = 0, r, k, w, size, level, seen
     for k in range(LEVELS):
@@ -52,8 +63,13 @@ cdef int64_t poissons(bitgen_t* source, uint8_t* out, int64_t n, double mean) no
         for k in range((size + 7) // 8):
             words[k] = source.next_uint64(source.state)
         for k in range(512):  # those left over are marked by 64
-            count[k] = (byte[k] >= fit[0]) + (byte[k] >= fit[1]) + (byte[k] >= fit[2]) + (byte[k] >= fit[3]) + (
-                (byte[k] >= fit[4]) << 6)
+            count[k] = (
+                (byte[k] >= fit[0])
+                + (byte[k] >= fit[1])
+                + (byte[k] >= fit[2])
+                + (byte[k] >= fit[3])
+                + ((byte[k] >= fit[4]) << 6)
+            )
         for k in range(size, 512):
             count[k] = 0
         seen = 0
@@ -63,10 +79,17 @@ cdef int64_t poissons(bitgen_t* source, uint8_t* out, int64_t n, double mean) no
         for w in range(seen):
             marks = found[hit[w]] & 64 * each
             while marks:
-                k = 8 * <int64_t>((((marks - 1) & ~marks & each) * each) >> 56) - 8  # bits below the lowest marked byte
+                # bits below the lowest marked byte
+                k = 8 * <int64_t>((((marks - 1) & ~marks & each) * each) >> 56) - 8
                 marks &= marks - 1
                 u = held * source.next_double(source.state)
-                level = (u >= rest[0]) + (u >= rest[1]) + (u >= rest[2]) + (u >= rest[3]) + (u >= rest[4])
+                level = (
+                    (u >= rest[0])
+                    + (u >= rest[1])
+                    + (u >= rest[2])
+                    + (u >= rest[3])
+                    + (u >= rest[4])
+                )
                 while u >= rest[level] and level < LEVELS - 1:
                     level += 1
                 found[hit[w]] ^= (<uint64_t>(level ^ 68)) << k  # a marked byte is 64 + 4
@@ -79,11 +102,11 @@ cdef int64_t poissons(bitgen_t* source, uint8_t* out, int64_t n, double mean) no
 def repeats(capsule, int64_t n):
     """Draw n rows of n with replacement (n < 2^32); return the count of each.
 
-    Counts are bytes: 256 draws of one row have a probability below 1/256!. Many rows begin with Poisson variables, a
-    little fewer than n in all: given their sum they are that many draws with replacement. (If there are more than n,
-    they are drawn anew.) The other draws are made one by one, by Lemire's multiplication: the upper half of 32 random
-    bits times n is the row; the lower half shows which few draws have to be repeated so that all rows are equally
-    likely.
+    Counts are bytes: 256 draws of one row have a probability below 1/256!. Many rows begin with
+    Poisson variables, a little fewer than n in all: given their sum they are that many draws with
+    replacement. (If there are more than n, they are drawn anew.) The other draws are made one by
+    one, by Lemire's multiplication: the upper half of 32 random bits times n is the row; the lower
+    half shows which few draws have to be repeated so that all rows are equally likely.
     """
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
     result = np.zeros(n, np.uint8)
@@ -110,15 +133,20 @@ def repeats(capsule, int64_t n):
 
 
 cdef object tosses_of(bitgen_t* source, const whole[::1] repeated, const uint32_t[:, ::1] bar,
-                      const uint32_t[:, ::1] ends, const int64_t[::1] cluster, const int64_t[::1] first,
-                      const uint32_t[::1] shared, uint64_t alike):
-    cdef Py_ssize_t n = repeated.shape[0], populations = bar.shape[1], r = 0, k, s, size, hits = 0, seen
+                      const uint32_t[:, ::1] ends, const int64_t[::1] cluster,
+                      const int64_t[::1] first, const uint32_t[::1] shared, uint64_t alike):
+    cdef Py_ssize_t n = repeated.shape[0]
+    cdef Py_ssize_t populations = bar.shape[1]
+    cdef Py_ssize_t r = 0
+    cdef Py_ssize_t k, s, size
+    cdef Py_ssize_t hits = 0
+    cdef Py_ssize_t seen
     cdef int64_t total = 0, left = 0, j
     for r in range(n):
         total += repeated[r]
-    events, rows, outcomes = (
-        np.zeros(n, np.asarray(repeated).dtype), np.empty(total, np.int64), np.empty((total, populations), np.uint8)
-    )
+    events = np.zeros(n, np.asarray(repeated).dtype)
+    rows = np.empty(total, np.int64)
+    outcomes = np.empty((total, populations), np.uint8)
     cdef whole[::1] event = events
     cdef int64_t[::1] row = rows
     cdef uint8_t[:, ::1] outcome = outcomes
@@ -135,7 +163,8 @@ cdef object tosses_of(bitgen_t* source, const whole[::1] repeated, const uint32_
         r = 0
         left = repeated[0] if n else 0
         while r < n:
-            # Rows by repetition. Few are repeated more than four times: no loop whose end has to be guessed.
+            # Rows by repetition. Few are repeated more than four times: no loop whose end has to be
+            # guessed.
             size = 0
             while r < n and size + left <= ROOM:
                 place[size] = place[size + 1] = place[size + 2] = place[size + 3] = r
@@ -144,7 +173,8 @@ cdef object tosses_of(bitgen_t* source, const whole[::1] repeated, const uint32_
                 size += left
                 r += 1
                 left = repeated[r] if r < n else 0
-            if size == 0 and r < n:  # one row fills the room and more (at the end rows that are not drawn are left)
+            # one row fills the room and more (at the end rows that are not drawn are left)
+            if size == 0 and r < n:
                 for k in range(ROOM):
                     place[k] = r
                 size = ROOM
@@ -157,18 +187,26 @@ cdef object tosses_of(bitgen_t* source, const whole[::1] repeated, const uint32_
                 for k in range(size):
                     word = source.next_uint64(source.state)
                     s = s + 1 if k > 0 and place[k] == place[k - 1] else 0
-                    bits[k] = <uint32_t>word if word >> 32 >= alike else shared[first[cluster[place[k]]] + s]
+                    if word >> 32 >= alike:
+                        bits[k] = <uint32_t>word
+                    else:
+                        bits[k] = shared[first[cluster[place[k]]] + s]
             seen = 0
-            for k in range(size):  # no branch: which outcomes depend on the probability cannot be guessed
-                j, toss = place[k], bits[k] >> 1
+            # no branch: which outcomes depend on the probability cannot be guessed
+            for k in range(size):
+                j = place[k]
+                toss = bits[k] >> 1
                 low = end[2 * j]
                 event[j] += toss < low
                 hit[seen] = k
-                seen += toss - low < end[2 * j + 1] - low  # unsigned: a toss below all probabilities is far above
+                # unsigned: a toss below all probabilities is far above
+                seen += toss - low < end[2 * j + 1] - low
             for k in range(seen):
-                j, toss = place[hit[k]], bits[hit[k]] >> 1
+                j = place[hit[k]]
+                toss = bits[hit[k]] >> 1
                 row[hits + k] = j
-                level, found = &bar[j, 0], &outcome[hits + k, 0]
+                level = &bar[j, 0]
+                found = &outcome[hits + k, 0]
                 for s in range(populations):
                     found[s] = toss < level[s]
             hits += seen
@@ -176,15 +214,18 @@ cdef object tosses_of(bitgen_t* source, const whole[::1] repeated, const uint32_
 
 
 def tosses(capsule, repeated, const uint32_t[:, ::1] bar, const uint32_t[:, ::1] ends,
-           const int64_t[::1] cluster=None, const int64_t[::1] first=None, const uint32_t[::1] shared=None,
-           uint64_t alike=0):
-    """Outcomes of repeated rows under several event probabilities, all from the same random numbers.
+           const int64_t[::1] cluster=None, const int64_t[::1] first=None,
+           const uint32_t[::1] shared=None, uint64_t alike=0):
+    """Outcomes of repeated rows under several event probabilities, all from the same random
+    numbers.
 
-    Return the number of events of each row under all probabilities, and those repetitions whose outcome depends on the
-    probability: rows, and a row of outcomes for each. bar holds the probabilities of each row in units of 2^-31, ends
-    the smallest and the largest of them. A repetition takes the next 32 random bits and uses 31: close probabilities
-    give close results. With clusters, rows of one are repeated equally often, 255 times at most. The k-th repetition of
-    each takes the bits shared[first[cluster] + k] in place of its own with the probability alike / 2^32.
+    Return the number of events of each row under all probabilities, and those repetitions whose
+    outcome depends on the probability: rows, and a row of outcomes for each. bar holds the
+    probabilities of each row in units of 2^-31, ends the smallest and the largest of them. A
+    repetition takes the next 32 random bits and uses 31: close probabilities give close results.
+    With clusters, rows of one are repeated equally often, 255 times at most. The k-th repetition of
+    each takes the bits shared[first[cluster] + k] in place of its own with the probability
+    alike / 2^32.
     """
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
     if repeated.dtype.kind == "u":
@@ -204,8 +245,10 @@ def compared(capsule, const uint16_t[::1] first, const double[::1] rest, Py_ssiz
     return result
 
 
-cdef void toss(bitgen_t* source, const uint16_t* first, const double* rest, Py_ssize_t n, uint8_t* out) noexcept nogil:
-    """Toss each coin, 1 for heads: 16 random bits are compared with the first bits of its probability.
+cdef void toss(bitgen_t* source, const uint16_t* first, const double* rest, Py_ssize_t n,
+               uint8_t* out) noexcept nogil:
+    """Toss each coin, 1 for heads: 16 random bits are compared with the first bits of its
+    probability.
 
     If they are equal, once in 65,536 times, a random number is compared with the rest of it.
     """
@@ -251,7 +294,8 @@ cdef double inverted(bitgen_t* source, double n, double p) noexcept nogil:
     """Binomial variable by inversion from 0 on: for few expected heads."""
     cdef double odds = p / (1 - p), chance, u, k
     while True:
-        u, k = source.next_double(source.state), 0.0
+        u = source.next_double(source.state)
+        k = 0.0
         if u <= 1 - n * p:  # which is less than the chance of no head, and known sooner
             return k
         chance = exp(n * log1p(-p))
@@ -265,14 +309,17 @@ cdef double inverted(bitgen_t* source, double n, double p) noexcept nogil:
             return k
 
 
-# A binomial law of 10 expected heads or more, with p up to 1/2, and the constants of algorithm BTRS.
+# A binomial law of 10 expected heads or more, with p up to 1/2, and the constants of algorithm
+# BTRS.
 cdef struct Law:
     double n, p, spread, a, b, c, box
 
 
 cdef Law btrs(double n, double p) noexcept nogil:
     cdef Law law
-    law.n, law.p, law.spread = n, p, sqrt(n * p * (1 - p))
+    law.n = n
+    law.p = p
+    law.spread = sqrt(n * p * (1 - p))
     law.b = 1.15 + 2.53 * law.spread
     law.a = -0.0873 + 0.0248 * law.b + 0.01 * p
     law.c = n * p + 0.5
@@ -292,7 +339,8 @@ cdef double rejected(bitgen_t* source, const Law* law) noexcept nogil:
             return k
         if k < 0 or k > n:
             continue
-        odds, m = law.p / (1 - law.p), floor((n + 1) * law.p)
+        odds = law.p / (1 - law.p)
+        m = floor((n + 1) * law.p)
         bar = (
             (m + 0.5) * log((m + 1) / (odds * (n - m + 1)))
             + (n + 1) * log((n - m + 1) / (n - k + 1))
@@ -307,7 +355,8 @@ cdef void binomial(bitgen_t* source, int64_t n, double p, int64_t* out, Py_ssize
                    Py_ssize_t step) noexcept nogil:
     """Write `times` binomial variables, `step` apart."""
     cdef double small = min(p, 1 - p), k
-    cdef bint sure = n <= 0 or small <= 0, few = n * small < 10
+    cdef bint sure = n <= 0 or small <= 0
+    cdef bint few = n * small < 10
     cdef Law law
     cdef Py_ssize_t i
     if not (sure or few):
@@ -338,18 +387,22 @@ def binomials_along(capsule, const int64_t[::1] count, const double[:, ::1] chan
     From one row to the next only those tosses change that must: close chances give close numbers.
     """
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
-    cdef Py_ssize_t rows = chance.shape[0], size = count.shape[0], i, r
+    cdef Py_ssize_t rows = chance.shape[0]
+    cdef Py_ssize_t size = count.shape[0]
+    cdef Py_ssize_t i, r
     cdef int64_t heads, changed
     cdef double before, now
     result = np.empty((rows, size), np.int64)
     cdef int64_t[:, ::1] out = result
     with nogil:
         for r in range(size):
-            heads, before = 0, 0.0
+            heads = 0
+            before = 0.0
             for i in range(rows):
                 now = chance[i, r]
                 if now > before:
-                    binomial(source, count[r] - heads, (now - before) / (1 - before), &changed, 1, 1)
+                    binomial(source, count[r] - heads, (now - before) / (1 - before), &changed, 1,
+                             1)
                     heads += changed
                 elif now < before:
                     binomial(source, heads, (before - now) / before, &changed, 1, 1)

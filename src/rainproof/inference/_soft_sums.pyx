@@ -1,4 +1,6 @@
-"""Amounts at sorted predictions, shared out among the points of a grid; SCDL of many samples on that grid."""
+"""Amounts at sorted predictions, shared out among the points of a grid; SCDL of many samples on
+that grid.
+"""
 
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
@@ -21,7 +23,8 @@ cdef enum:
 cdef double dot(const number* amount, const double* each, Py_ssize_t size) noexcept nogil:
     """The sum of amount_r each_r.
 
-    Four sums run side by side, as one addition need not wait for the one before it; their order is always the same.
+    Four sums run side by side, as one addition need not wait for the one before it; their order is
+    always the same.
     """
     cdef double[ROOM] product
     cdef double b0 = 0, b1 = 0, b2 = 0, b3 = 0
@@ -45,16 +48,22 @@ cdef double dot(const number* amount, const double* each, Py_ssize_t size) noexc
 
 
 def placed(const double[::1] prob, const uint8_t[::1] outcome, int64_t m, bint soft):
-    """Place increasing predictions on the grid 1/m: return where the predictions of each cell start, and their rises.
+    """Place increasing predictions on the grid 1/m: return where the predictions of each cell
+    start, and their rises.
 
-    A rise is the share m p - k that is rounded up from k, the cell; 0 if rounding is not soft. With outcomes (None: all
-    alike), those of 1 come after those of 0: there are cells 0..m of the one kind and then of the other.
+    A rise is the share m p - k that is rounded up from k, the cell; 0 if rounding is not soft. With
+    outcomes (None: all alike), those of 1 come after those of 0: there are cells 0..m of the one
+    kind and then of the other.
     """
-    cdef Py_ssize_t n = prob.shape[0], kinds = 1 if outcome is None else 2, r, k, y = 0
+    cdef Py_ssize_t n = prob.shape[0]
+    cdef Py_ssize_t kinds = 1 if outcome is None else 2
+    cdef Py_ssize_t r, k
+    cdef Py_ssize_t y = 0
     cdef double scaled
     cdef Py_ssize_t[2] at
     at[0] = at[1] = 0
-    starts, rises = np.zeros(kinds * (m + 1) + 1, np.int64), np.empty(n)
+    starts = np.zeros(kinds * (m + 1) + 1, np.int64)
+    rises = np.empty(n)
     cdef int64_t[::1] start = starts
     cdef double[::1] rise = rises
     with nogil:
@@ -74,14 +83,23 @@ def placed(const double[::1] prob, const uint8_t[::1] outcome, int64_t m, bint s
     return starts, rises
 
 
-cdef void share_out(const int64_t[::1] start, const double[::1] rise, const number* row, double* out) noexcept nogil:
+cdef void share_out(const int64_t[::1] start, const double[::1] rise, const number* row,
+                    double* out) noexcept nogil:
     """Write out_j = sum of row_r (1 - |m p_r - j|)+ over the predictions.
 
-    The predictions from start[k] up to start[k + 1] are those in cell k. Cells often have fewer predictions than are
-    multiplied at once: products are made beyond their ends, and added up within. Of two kinds of outcomes, nothing is
-    carried from the one to the other: in the last cell, m, predictions are 1, and their rise is 0.
+    The predictions from start[k] up to start[k + 1] are those in cell k. Cells often have fewer
+    predictions than are multiplied at once: products are made beyond their ends, and added up
+    within. Of two kinds of outcomes, nothing is carried from the one to the other: in the last
+    cell, m, predictions are 1, and their rise is 0.
     """
-    cdef Py_ssize_t cells = start.shape[0] - 1, n = rise.shape[0], k = 0, r = 0, j, first = 0, last = 0, stop
+    cdef Py_ssize_t cells = start.shape[0] - 1
+    cdef Py_ssize_t n = rise.shape[0]
+    cdef Py_ssize_t k = 0
+    cdef Py_ssize_t r = 0
+    cdef Py_ssize_t j
+    cdef Py_ssize_t first = 0
+    cdef Py_ssize_t last = 0
+    cdef Py_ssize_t stop
     cdef double[ROOM] product
     cdef double a0 = 0, a1 = 0, b0 = 0, b1 = 0, b2 = 0, b3 = 0, carried = 0
     cdef int64_t whole = 0
@@ -90,11 +108,18 @@ cdef void share_out(const int64_t[::1] start, const double[::1] rise, const numb
             b0 = (b0 + b1) + (b2 + b3)
             out[k] = carried + ((a0 + a1) + <double>whole - b0)
             carried = b0
-            whole, a0, a1, b0, b1, b2, b3 = 0, 0, 0, 0, 0, 0, 0
+            whole = 0
+            a0 = 0
+            a1 = 0
+            b0 = 0
+            b1 = 0
+            b2 = 0
+            b3 = 0
             k += 1
             continue
         if r == last:
-            first, last = r, min(r + ROOM, n)
+            first = r
+            last = min(r + ROOM, n)
             for j in range(last - first):
                 product[j] = <double>row[first + j] * rise[first + j]
         stop = min(<Py_ssize_t>start[k + 1], last)
@@ -119,8 +144,8 @@ cdef void share_out(const int64_t[::1] start, const double[::1] rise, const numb
             r += 1
 
 
-cdef object soft_sums_of(const int64_t[::1] start, const double[::1] rise, const number[:, ::1] amount,
-                         double[:, ::1] out):
+cdef object soft_sums_of(const int64_t[::1] start, const double[::1] rise,
+                         const number[:, ::1] amount, double[:, ::1] out):
     cdef Py_ssize_t i
     with nogil:
         for i in range(amount.shape[0]):
@@ -139,12 +164,15 @@ def soft_sums(const int64_t[::1] start, const double[::1] rise, amount, double[:
 
 def soft_sums_with(const int64_t[::1] cell, const double[::1] rise, const double[::1] shared,
                    const int64_t[::1] row, const uint8_t[:, ::1] outcome):
-    """The sums of samples that share most of their rows: one sample a row of the result, a column of `outcome`.
+    """The sums of samples that share most of their rows: one sample a row of the result, a column
+    of `outcome`.
 
-    `shared` has the sums of what they share, `row` the numbers of the other rows, `outcome` whether a sample has them.
-    Only where neighbouring samples differ is anything added.
+    `shared` has the sums of what they share, `row` the numbers of the other rows, `outcome` whether
+    a sample has them. Only where neighbouring samples differ is anything added.
     """
-    cdef Py_ssize_t points = shared.shape[0], samples = outcome.shape[1], h, i, j, r
+    cdef Py_ssize_t points = shared.shape[0]
+    cdef Py_ssize_t samples = outcome.shape[1]
+    cdef Py_ssize_t h, i, j, r
     cdef uint8_t before, now
     cdef double sign
     result = np.zeros((samples, points))
@@ -170,7 +198,9 @@ def soft_sums_with(const int64_t[::1] cell, const double[::1] rise, const double
 
 
 cdef object run_sums_of(const number[:, ::1] amount, const int64_t[::1] start):
-    cdef Py_ssize_t n = amount.shape[1], runs = start.shape[0], i, k, r, stop
+    cdef Py_ssize_t n = amount.shape[1]
+    cdef Py_ssize_t runs = start.shape[0]
+    cdef Py_ssize_t i, k, r, stop
     cdef double total
     result = np.empty((amount.shape[0], runs))
     cdef double[:, ::1] out = result
@@ -215,8 +245,8 @@ def weighted_sums(amount, const double[::1] each):
     return weighted_sums_of[double](amount, each)
 
 
-# Sums on the grids 2, 4, ..., 2^finest, the coarsest first, and room for the search of the worst threshold.
-# All of it is one block of memory, which starts at `place`.
+# Sums on the grids 2, 4, ..., 2^finest, the coarsest first, and room for the search of the worst
+# threshold. All of it is one block of memory, which starts at `place`.
 cdef struct Search:
     int64_t finest
     int64_t* place
@@ -231,7 +261,9 @@ cdef Search make_search(int64_t finest) except *:
     cdef Search made
     cdef Py_ssize_t size = (<Py_ssize_t>1 << finest) + 1, j
     made.finest = finest
-    made.place = <int64_t*>malloc(size * 3 * sizeof(int64_t) + (4 * size + 2 + 2 * first(finest + 1)) * sizeof(double))
+    made.place = <int64_t*>malloc(
+        size * 3 * sizeof(int64_t) + (4 * size + 2 + 2 * first(finest + 1)) * sizeof(double)
+    )
     if made.place == NULL:
         raise MemoryError
     made.candidate = made.place + size
@@ -244,19 +276,24 @@ cdef Search make_search(int64_t finest) except *:
 
 
 cdef inline Py_ssize_t first(int64_t e) noexcept nogil:
-    """Where the sums on the grid 2^e begin: those on all coarser grids, from 1 on, are before them."""
+    """Where the sums on the grid 2^e begin: those on all coarser grids, from 1 on, are before them.
+    """
     return (<Py_ssize_t>1 << e) + e - 1
 
 
 cdef void coarsen(double* sums, int64_t finest, bint soft) noexcept nogil:
-    """Fill in the sums on all coarser grids: those at every other point go half to each neighbour, or all down."""
+    """Fill in the sums on all coarser grids: those at every other point go half to each neighbour,
+    or all down.
+    """
     cdef double* fine
     cdef double* coarse
     cdef double up, carried
     cdef int64_t e
     cdef Py_ssize_t j
     for e in range(finest - 1, 0, -1):
-        fine, coarse, carried = sums + first(e + 1), sums + first(e), 0.0
+        fine = sums + first(e + 1)
+        coarse = sums + first(e)
+        carried = 0.0
         for j in range(<Py_ssize_t>1 << e):
             up = 0.5 * fine[2 * j + 1] if soft else 0.0
             coarse[j] = fine[2 * j] + (up if soft else fine[2 * j + 1]) + carried
@@ -267,22 +304,28 @@ cdef void coarsen(double* sums, int64_t finest, bint soft) noexcept nogil:
 cdef double loss_on(const Search* of, int64_t e, int64_t* threshold) noexcept nogil:
     """The loss on the grid 2^e, and where it is."""
     cdef int64_t m = <int64_t>1 << e
-    return worst(of.place, of.weight + first(e), of.events + first(e), m + 1, m, of.candidate, of.change, threshold)
+    return worst(of.place, of.weight + first(e), of.events + first(e), m + 1, m, of.candidate,
+                 of.change, threshold)
 
 
 cdef bint reaches(const Search* of, int64_t e, int64_t guess, double bar) noexcept nogil:
-    """Whether the loss on the grid 2^e is at least `bar`: mostly it is at a threshold near the worst of another grid."""
+    """Whether the loss on the grid 2^e is at least `bar`: mostly it is at a threshold near the
+    worst of another grid.
+    """
     cdef int64_t m = <int64_t>1 << e, threshold
-    if loss_at(of.place, of.weight + first(e), of.events + first(e), m + 1, <double>m, <double>guess) >= bar:
+    if loss_at(of.place, of.weight + first(e), of.events + first(e), m + 1, <double>m,
+               <double>guess) >= bar:
         return True
     return loss_on(of, e, &threshold) >= bar
 
 
-cdef int64_t balanced(const Search* of, const double[::1] bar, int64_t start, double* loss) noexcept nogil:
-    """The first grid m = 2^e, e = 1, 2, ..., whose successor 2m has at least the loss bar[e]; 0 if there is none.
+cdef int64_t balanced(const Search* of, const double[::1] bar, int64_t start,
+                      double* loss) noexcept nogil:
+    """The first grid m = 2^e, e = 1, 2, ..., whose successor 2m has at least the loss bar[e]; 0 if
+    there is none.
 
-    Losses never decrease with m, so not all are needed: the search starts at e = `start` and walks, as the finer a
-    grid, the more its loss costs.
+    Losses never decrease with m, so not all are needed: the search starts at e = `start` and walks,
+    as the finer a grid, the more its loss costs.
     """
     cdef int64_t e = start, at, further
     cdef double finer
@@ -298,19 +341,26 @@ cdef int64_t balanced(const Search* of, const double[::1] bar, int64_t start, do
         finer = loss_on(of, e + 1, &further)
         if finer >= bar[e]:
             return e
-        e, loss[0], at = e + 1, finer, further
+        e = e + 1
+        loss[0] = finer
+        at = further
     return e if reaches(of, e + 1, 2 * at, bar[e]) else 0
 
 
-def balance(const double[::1] weight, const double[:, ::1] positive, bint soft, const double[::1] bar):
-    """For each sample the first grid m = 2^e, e = 1, 2, ..., whose successor 2m has at least the loss bar[e].
+def balance(const double[::1] weight, const double[:, ::1] positive, bint soft,
+            const double[::1] bar):
+    """For each sample the first grid m = 2^e, e = 1, 2, ..., whose successor 2m has at least the
+    loss bar[e].
 
-    Return e (0 if there is none) and the loss on the grid m. `weight` is shared by all samples; its grid, and that of
-    `positive`, is 2^len(bar), 8 or more.
+    Return e (0 if there is none) and the loss on the grid m. `weight` is shared by all samples; its
+    grid, and that of `positive`, is 2^len(bar), 8 or more.
     """
-    cdef Py_ssize_t samples = positive.shape[0], size = weight.shape[0], i
+    cdef Py_ssize_t samples = positive.shape[0]
+    cdef Py_ssize_t size = weight.shape[0]
+    cdef Py_ssize_t i
     cdef int64_t start = bar.shape[0] - 1
-    exponents, losses = np.zeros(samples, np.int64), np.zeros(samples)
+    exponents = np.zeros(samples, np.int64)
+    losses = np.zeros(samples)
     cdef int64_t[::1] exponent = exponents
     cdef double[::1] loss = losses
     cdef Search of = make_search(bar.shape[0])
@@ -326,9 +376,11 @@ def balance(const double[::1] weight, const double[:, ::1] positive, bint soft, 
     return exponents, losses
 
 
-def balance_repeated(const int64_t[::1] start, const double[::1] rise, const uint8_t[::1] times, bint soft,
-                     const double[::1] bar):
-    """The result of `balance` for one sample: rows that are `placed` by outcome, each repeated so many times."""
+def balance_repeated(const int64_t[::1] start, const double[::1] rise, const uint8_t[::1] times,
+                     bint soft, const double[::1] bar):
+    """The result of `balance` for one sample: rows that are `placed` by outcome, each repeated so
+    many times.
+    """
     cdef Search of = make_search(bar.shape[0])
     cdef Py_ssize_t size = (start.shape[0] - 1) // 2, j
     cdef double* weight = of.weight + first(of.finest)
@@ -336,7 +388,8 @@ def balance_repeated(const int64_t[::1] start, const double[::1] rise, const uin
     cdef double loss
     cdef int64_t exponent
     with nogil:
-        share_out(start, rise, &times[0], of.change)  # 2 size sums: for rows without the event, and with it
+        # 2 size sums: for rows without the event, and with it
+        share_out(start, rise, &times[0], of.change)
         for j in range(size):
             events[j] = of.change[size + j]
             weight[j] = of.change[j] + events[j]

@@ -38,7 +38,8 @@ cdef inline void adjoint(Py_ssize_t g, const double* x, double* out) noexcept no
     cdef double c
     for v in range(n):
         c = <double>v / g
-        out[v], out[n + v] = (1 - c) * x[4 * n + v], c * x[4 * n + v]
+        out[v] = (1 - c) * x[4 * n + v]
+        out[n + v] = c * x[4 * n + v]
         if v > 0:
             out[v] += x[v - 1] - x[n + v - 1]
             out[n + v] += x[2 * n + v - 1] - x[3 * n + v - 1]
@@ -73,8 +74,10 @@ cdef inline double divide(Springs r, double c, double a, double b, double* y,
 
     It is not added up from the two, as the sum would lose digits.
     """
-    cdef double total = both(r, a, b), side = r.r * (z[0] - r.k * y[0])
-    cdef double first = (b + r.d) * y[0], second = a * z[0]
+    cdef double total = both(r, a, b)
+    cdef double side = r.r * (z[0] - r.k * y[0])
+    cdef double first = (b + r.d) * y[0]
+    cdef double second = a * z[0]
     y[0] = (first - r.k * side) / total
     z[0] = (second + side) / total
     return ((1 - c) * first + c * second + r.lean * side) / total
@@ -83,7 +86,8 @@ cdef inline double divide(Springs r, double c, double a, double b, double* y,
 cdef inline void pass_on(Springs r, const double* w, double* u, Py_ssize_t v,
                          Py_ssize_t n) noexcept nogil:
     """Add to the right-hand side at v + 1 what comes from v."""
-    cdef double y = u[v], z = u[n + v]
+    cdef double y = u[v]
+    cdef double z = u[n + v]
     divide(r, 0.0, w[v], w[n + v], &y, &z)
     u[v + 1] += w[v] * y
     u[n + v + 1] += w[n + v] * z
@@ -98,7 +102,8 @@ cdef void eliminate(Py_ssize_t g, const double* x, const double* s, double* w, S
     r.r = r.k = r.d = r.lean = 0.0
     for v in range(n):
         if v > 0:  # in series with the springs from v - 1
-            a, b = w[v - 1], w[n + v - 1]
+            a = w[v - 1]
+            b = w[n + v - 1]
             r.r *= a * (b + r.d) / both(r, a, b)
             r.k *= b / (b + r.d)
             r.d *= b / (b + r.d)
@@ -128,8 +133,12 @@ cdef void solve(Py_ssize_t g, const double* w, const Springs* springs, double* u
         u[v] += w[v] * u[v + 1]
         u[n + v] += w[n + v] * u[n + v + 1]
         out[4 * n + v] = divide(springs[v], <double>v / g, w[v], w[n + v], &u[v], &u[n + v])
-        y, z = u[v + 1] - u[v], u[n + v + 1] - u[n + v]
-        out[v], out[n + v], out[2 * n + v], out[3 * n + v] = y, -y, z, -z
+        y = u[v + 1] - u[v]
+        z = u[n + v + 1] - u[n + v]
+        out[v] = y
+        out[n + v] = -y
+        out[2 * n + v] = z
+        out[3 * n + v] = -z
 
 
 cdef inline double longest(Py_ssize_t size, const double* at, const double* step) noexcept nogil:
@@ -180,7 +189,8 @@ cdef double predict(Program p) noexcept nogil:
     for k in range(size):
         p.ds[k] = -p.rc[k]
         p.dx[k] = p.x[k] * (p.rc[k] / p.s[k] - 1)
-    forth, along = longest(size, p.x, p.dx), longest(size, p.s, p.ds)
+    forth = longest(size, p.x, p.dx)
+    along = longest(size, p.s, p.ds)
     for k in range(size):
         now += p.x[k] * p.s[k]
         ahead += (p.x[k] + forth * p.dx[k]) * (p.s[k] + along * p.ds[k])
@@ -189,7 +199,9 @@ cdef double predict(Program p) noexcept nogil:
 
 cdef void correct(Program p, double aim) noexcept nogil:
     """Make the step to x s = aim, with the curvature that the prediction found."""
-    cdef Py_ssize_t k, n = p.g + 1, size = ROWS * n
+    cdef Py_ssize_t k
+    cdef Py_ssize_t n = p.g + 1
+    cdef Py_ssize_t size = ROWS * n
     cdef double forth, along
     for k in range(size):
         p.rc[k] = (aim - p.dx[k] * p.ds[k]) / p.s[k] - p.x[k]
@@ -204,7 +216,8 @@ cdef void correct(Program p, double aim) noexcept nogil:
     for k in range(size):
         p.dx[k] = p.rc[k] + p.x[k] / p.s[k] * p.ds[k]
         p.ds[k] = -p.ds[k]
-    forth, along = SHARE * longest(size, p.x, p.dx), SHARE * longest(size, p.s, p.ds)
+    forth = SHARE * longest(size, p.x, p.dx)
+    along = SHARE * longest(size, p.s, p.ds)
     for k in range(size):
         p.x[k] += forth * p.dx[k]
         p.s[k] += along * p.ds[k]
@@ -218,14 +231,17 @@ def least_flow(const double[::1] negative, const double[::1] positive, double to
     They differ by at most `tolerance`, unless the number of `steps` did not suffice. The masses
     must not be negative, must sum to about 1, and neither line may be empty.
     """
-    cdef Py_ssize_t g = negative.shape[0] - 1, n = g + 1, k
+    cdef Py_ssize_t g = negative.shape[0] - 1
+    cdef Py_ssize_t n = g + 1
+    cdef Py_ssize_t k
     cdef double[:, ::1] lines = np.zeros((5, 2 * n))
     cdef double[:, ::1] rows = np.zeros((5, ROWS * n))
     cdef double[:, ::1] springs = np.zeros((n, 4))
     cdef Program p
     cdef double lower = 0.0, apart = 0.0
     cdef int step
-    p.g, p.springs = g, <Springs*>&springs[0, 0]
+    p.g = g
+    p.springs = <Springs*>&springs[0, 0]
     p.mass = &lines[0, 0]
     p.u = &lines[1, 0]
     p.du = &lines[2, 0]
@@ -238,11 +254,14 @@ def least_flow(const double[::1] negative, const double[::1] positive, double to
     p.rc = &rows[4, 0]
     with nogil:
         for k in range(n):
-            p.mass[k], p.mass[n + k] = negative[k], positive[k]
+            p.mass[k] = negative[k]
+            p.mass[n + k] = positive[k]
             p.u[k] = p.u[n + k] = -0.1 * g
-            p.x[4 * n + k], p.s[4 * n + k] = 1.0 / g, 0.1 * g
+            p.x[4 * n + k] = 1.0 / g
+            p.s[4 * n + k] = 0.1 * g
         for k in range(4 * n):  # the last of a line is padding, without flow
-            p.x[k], p.s[k] = (0.0 if k % n == g else 0.1), 1.0
+            p.x[k] = 0.0 if k % n == g else 0.1
+            p.s[k] = 1.0
         for step in range(steps):
             apart = gap(p, &lower)
             if apart <= tolerance * g:

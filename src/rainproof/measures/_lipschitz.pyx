@@ -115,13 +115,17 @@ def lipschitz_gain(const double[::1] p, const double[::1] r):
     changes f(-1) + f(1) by nothing, and max f = (f(-1) + f(1))/2 + half the integral of |slope|.
     Every contribution is thus non-negative: nothing cancels. Lengths are kept halved.
     """
-    cdef Py_ssize_t n = p.shape[0], i, low, high, size = n, stop = 0
+    cdef Py_ssize_t n = p.shape[0]
+    cdef Py_ssize_t i, low, high
+    cdef Py_ssize_t size = n
+    cdef Py_ssize_t stop = 0
     cdef int level = 0
     cdef double gain = 0.0
     cdef Index index
     sums_array = sums_before(r)
     order_array = np.argsort(sums_array[:n])
-    x_array, rank_array = sums_array[order_array], np.empty(n, np.int64)
+    x_array = sums_array[order_array]
+    rank_array = np.empty(n, np.int64)
     rank_array[order_array] = np.arange(n)
     weight_array = np.zeros(n)
     cdef const double[::1] x = x_array
@@ -146,7 +150,8 @@ def lipschitz_gain(const double[::1] p, const double[::1] r):
         for i in range(1, n):
             take(&index, rank[i])
             weight[rank[i]] = p[i] - p[i - 1]
-            low, high = min(low, rank[i]), max(high, rank[i])
+            low = min(low, rank[i])
+            high = max(high, rank[i])
             trim(&index, weight, x, &low, &high, 0.5 * (p[i] - p[i - 1]), &gain)
         for i in range(n):
             gain += weight[i] * fabs(total - x[i])

@@ -1,15 +1,17 @@
-"""Predict so that no outcomes, whatever they are, can make the predictions biased (docs/theory/online.md).
+"""Predict so that no outcomes, whatever they are, can make the predictions biased
+(docs/theory/online.md).
 
-A `Mixture` says where to start: the mean of the models and of their recalibrations, weighted by how well each predicted.
-A `Walk` goes from there to a point that has not been too low or too high so far. For each point: `bias` = sum of
-y - point over the rounds that predicted it; `margin` = the bias that is tolerated for lack of points in between: half
-the step to the neighbour for each round in which a coin chose the point, because it was too low and the next one too
-high or the other way round; `spread` = sum of |y - point|, plus the margin. A point is too low (+1) or too high (-1) if
+A `Mixture` says where to start: the mean of the models and of their recalibrations, weighted by how
+well each predicted. A `Walk` goes from there to a point that has not been too low or too high so
+far. For each point: `bias` = sum of y - point over the rounds that predicted it; `margin` = the
+bias that is tolerated for lack of points in between: half the step to the neighbour for each round
+in which a coin chose the point, because it was too low and the next one too high or the other way
+round; `spread` = sum of |y - point|, plus the margin. A point is too low (+1) or too high (-1) if
 its bias is larger than its margin by more than sqrt(spread + 1), else it is in order (0).
 
-Predictions that are made before an outcome of theirs is learnt are a batch. The `scale` D is a power of two, 1 if each
-outcome is known before the next prediction, and about as large as batches are, or as outcomes are late; biases and
-spreads are compared in units of D.
+Predictions that are made before an outcome of theirs is learnt are a batch. The `scale` D is a
+power of two, 1 if each outcome is known before the next prediction, and about as large as batches
+are, or as outcomes are late; biases and spreads are compared in units of D.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -32,7 +34,8 @@ cdef extern from *:
 cdef enum:
     LINES = 3
     TABLES = 2
-    MEMBERS = 6  # of a mixture, for each model: itself, lines in its log odds, tables of event rates
+    # of a mixture, for each model: itself, lines in its log odds, tables of event rates
+    MEMBERS = 6
     CELLS = 16  # of a table, of equal width
 
 cdef Py_ssize_t FINEST = 1 << 16  # a grid that grows stops here, after 10^12 outcomes
@@ -40,12 +43,14 @@ cdef Py_ssize_t OCTAVES = 30  # the first point is 2^-30, the last one 1 - 2^-30
 
 cdef double FAR = OCTAVES * log(2.0)  # log odds beyond these are cut: no point is farther
 cdef double LEAST = 1e-100  # weight of a member, so that the weights never vanish together
-cdef double[LINES] FORGETTING = [0.0, 1.0 / 3000.0, 1.0 / 300.0]  # share of what a line knows, each round
+# share of what a line knows, each round
+cdef double[LINES] FORGETTING = [0.0, 1.0 / 3000.0, 1.0 / 300.0]
 cdef double RECENT = 1.0 / 60.0  # share of the last visit in the second table
 
 
 def points(Py_ssize_t grid):
-    """Return the points between 0 and 1, with steps of 1/grid at 1/2, and smaller ones where outcomes deviate less.
+    """Return the points between 0 and 1, with steps of 1/grid at 1/2, and smaller ones where
+    outcomes deviate less.
 
     From 2^-(k+1) to 2^-k, k = 1, 2, ..., the step is 2^-floor(k/2) / grid, but at most 2^-(k+1).
     """
@@ -76,15 +81,17 @@ cdef inline Py_ssize_t cell_of(double p) noexcept nogil:
 
 
 cdef class Mixture:
-    """Members with weights: for each model itself, with half of the weight at first, and its recalibrations.
+    """Members with weights: for each model itself, with half of the weight at first, and its
+    recalibrations.
 
-    `line` has intercept, slope and the three numbers of the matrix of a Newton step; `table` has the event rates of the
-    cells, `visits` the numbers of their outcomes. Before batch s = 2, 3, ... a share 1/s of the weights goes back to
-    where they were at first.
+    `line` has intercept, slope and the three numbers of the matrix of a Newton step; `table` has
+    the event rates of the cells, `visits` the numbers of their outcomes. Before batch s = 2, 3, ...
+    a share 1/s of the weights goes back to where they were at first.
     """
 
     cdef readonly Py_ssize_t models
-    cdef readonly int64_t batches, made, scale  # batches begun, predictions of the last one, and the scale D
+    # batches begun, predictions of the last one, and the scale D
+    cdef readonly int64_t batches, made, scale
     cdef readonly int64_t oldest  # outcome since then, in predictions from its own on
     cdef readonly bint fresh  # whether an outcome has been learnt since the last prediction
     cdef readonly object weight, line, table, visits
@@ -101,9 +108,8 @@ cdef class Mixture:
         table = np.tile((np.arange(CELLS) + 0.5) / CELLS, (models, TABLES, 1))
         self.restore(0, 0, 1, 0, True, weight, line, table, np.zeros((models, CELLS)))
 
-    def restore(
-        self, int64_t batches, int64_t made, int64_t scale, int64_t oldest, bint fresh, weight, line, table, visits
-    ):
+    def restore(self, int64_t batches, int64_t made, int64_t scale, int64_t oldest, bint fresh,
+                weight, line, table, visits):
         """Continue from a stored state."""
         self.batches = batches
         self.made = made
@@ -124,7 +130,9 @@ cdef class Mixture:
         return 1.0 / (1.0 + exp(-fmin(fmax(line[0] + line[1] * x, -FAR), FAR)))
 
     cdef bint begin(self) noexcept:
-        """Count a prediction, and return whether the scale changed. The first after an outcome begins a batch."""
+        """Count a prediction, and return whether the scale changed. The first after an outcome
+        begins a batch.
+        """
         cdef Py_ssize_t k, j
         cdef int64_t before = self.scale
         cdef double share
@@ -153,7 +161,9 @@ cdef class Mixture:
         return True
 
     cdef double mean(self, double* q) noexcept:
-        """Fill in what the members predict, where q has the models' own predictions; return the next mean by weight."""
+        """Fill in what the members predict, where q has the models' own predictions; return the
+        next mean by weight.
+        """
         cdef double share = 1.0 / (self.batches + 1.0) if self.fresh else 0.0
         cdef double total = 0.0, x
         cdef Py_ssize_t k, j, cell
@@ -170,7 +180,9 @@ cdef class Mixture:
         return total
 
     cdef void learn(self, const double* q, bint y, bint last) noexcept:
-        """Learn an outcome, where q is what the members predicted, in the last round or not: Bayes, with the power 1/D."""
+        """Learn an outcome, where q is what the members predicted, in the last round or not: Bayes,
+        with the power 1/D.
+        """
         cdef double total = 0.0, chance
         cdef Py_ssize_t k, j
         for k in range(self.models):
@@ -185,13 +197,17 @@ cdef class Mixture:
             self._learn_model(k, q + MEMBERS * k, y, last and not self.fresh)
         self.fresh = True
 
-    cdef void _learn_model(self, Py_ssize_t k, const double* predicted, double y, bint same) noexcept:
+    cdef void _learn_model(self, Py_ssize_t k, const double* predicted, double y,
+                           bint same) noexcept:
         """Learn an outcome: a Newton step of each line, and the event rates of the cell.
 
-        `predicted` is what the members predicted; where nothing was learnt since, a line is the `same` as it was then.
-        A line has, behind intercept and slope, the second derivatives of its log loss: sums of s, s x and s x^2.
+        `predicted` is what the members predicted; where nothing was learnt since, a line is the
+        `same` as it was then. A line has, behind intercept and slope, the second derivatives of its
+        log loss: sums of s, s x and s x^2.
         """
-        cdef double p = predicted[0], x = logit(p), q, s, keep, determinant
+        cdef double p = predicted[0]
+        cdef double x = logit(p)
+        cdef double q, s, keep, determinant
         cdef Py_ssize_t j, cell = cell_of(p)
         cdef double* line
         for j in range(LINES):
@@ -259,29 +275,36 @@ cdef class Walk:
         """
         cdef double scale = self.mixture.scale, beyond
         beyond = self._margin[i] + sqrt(scale * (self._spread[i] + scale))
-        self._sign[i] = (self._bias[i] > beyond and i < self.last) - (-self._bias[i] > beyond and i > 0)
+        self._sign[i] = (
+            (self._bias[i] > beyond and i < self.last) - (-self._bias[i] > beyond and i > 0)
+        )
 
     cdef inline double _toss(self) noexcept:
         """The next uniform number in [0, 1)."""
-        cdef double u = <double><int64_t>(splitmix(self.key + <uint64_t>self.coins * GAMMA) >> 11) * 2.0 ** -53
+        cdef uint64_t bits = splitmix(self.key + <uint64_t>self.coins * GAMMA) >> 11
+        cdef double u = <double><int64_t>bits * 2.0 ** -53
         self.coins += 1
         return u
 
     cdef inline double _log_weight(self, Py_ssize_t i) noexcept:
-        """ln of exp((r + 1)^2 / 6(c + 1)) - exp((r - 1)^2 / 6(c + 1)), r the bias beyond the margin, c the spread."""
+        """ln of exp((r + 1)^2 / 6(c + 1)) - exp((r - 1)^2 / 6(c + 1)), r the bias beyond the
+        margin, c the spread.
+        """
         cdef double r = (fabs(self._bias[i]) - self._margin[i]) / self.mixture.scale
         cdef double room = 6.0 * (self._spread[i] / self.mixture.scale + 1.0)
         return (r + 1.0) * (r + 1.0) / room + log(-expm1(-4.0 * r / room))
 
     cdef inline double _share(self, Py_ssize_t low) noexcept:
-        """The chance of a point: 1 if it is in order; where it is too low and the next one too high, shares times
-        weights are equal."""
+        """The chance of a point: 1 if it is in order; where it is too low and the next one too
+        high, shares times weights are equal."""
         if self._sign[low] == 0:
             return 1.0
         return 1.0 / (1.0 + exp(self._log_weight(low) - self._log_weight(low + 1)))
 
     cdef inline Py_ssize_t _below(self, double x) noexcept:
-        """The last point that is not above x; the first one if all are, and the one before the last if none is."""
+        """The last point that is not above x; the first one if all are, and the one before the last
+        if none is.
+        """
         cdef Py_ssize_t low = 0, high = self.last, middle
         while high - low > 1:
             middle = (low + high) // 2
@@ -292,8 +315,8 @@ cdef class Walk:
         return low
 
     cdef Py_ssize_t _end(self, double x) noexcept:
-        """Walk from the point nearest to x to the next one in order, or to the lower one of two neighbours between
-        which one goes from too low to too high."""
+        """Walk from the point nearest to x to the next one in order, or to the lower one of two
+        neighbours between which one goes from too low to too high."""
         cdef Py_ssize_t i = self._below(x)
         if x - self._points[i] > self._points[i + 1] - x:
             i += 1
@@ -306,7 +329,9 @@ cdef class Walk:
         return i
 
     cdef double _predict(self, double* q, double* margin) noexcept:
-        """Return a prediction, with a coin used or not, so that the coin of a round does not depend on those before."""
+        """Return a prediction, with a coin used or not, so that the coin of a round does not depend
+        on those before.
+        """
         cdef Py_ssize_t i
         cdef double u = self._toss()
         if self.mixture.begin():
@@ -327,7 +352,11 @@ cdef class Walk:
         self._judge(i)
         self.mixture.learn(q, y, self.coins - coin == 1)
         self.n += 1
-        if self.grows and self.grid < FINEST and self.n >= self.mixture.scale * (self.grid * log2(self.grid)) ** 2:
+        if (
+            self.grows
+            and self.grid < FINEST
+            and self.n >= self.mixture.scale * (self.grid * log2(self.grid)) ** 2
+        ):
             self._refine()
 
     cdef void _refine(self):
@@ -357,7 +386,9 @@ cdef class Walk:
         return result
 
     def predict(self, tuple p):
-        """Return the prediction, its margin, the number of its coin, and what the members predicted: one call, for threads."""
+        """Return the prediction, its margin, the number of its coin, and what the members
+        predicted: one call, for threads.
+        """
         members = PyBytes_FromStringAndSize(NULL, MEMBERS * self.mixture.models * sizeof(double))
         cdef double* q = <double*>PyBytes_AS_STRING(members)
         cdef Py_ssize_t k
@@ -371,12 +402,18 @@ cdef class Walk:
         """Learn the outcome of a prediction."""
         self._learn(value, margin, coin, <const double*>PyBytes_AS_STRING(members), y)
 
-    def run(self, const double[:, ::1] p, const uint8_t[::1] y, const int64_t[::1] ends, Py_ssize_t longest):
-        """Predict the rows of a batch and then learn them, batch by batch: each ends before one of the rows `ends`."""
+    def run(self, const double[:, ::1] p, const uint8_t[::1] y, const int64_t[::1] ends,
+            Py_ssize_t longest):
+        """Predict the rows of a batch and then learn them, batch by batch: each ends before one of
+        the rows `ends`.
+        """
         cdef int64_t coins = self.coins
-        cdef Py_ssize_t start = 0, b, r, k, width = MEMBERS * self.mixture.models
+        cdef Py_ssize_t start = 0
+        cdef Py_ssize_t b, r, k
+        cdef Py_ssize_t width = MEMBERS * self.mixture.models
         result = np.empty(y.shape[0])
-        cdef double[::1] made = result, margin = np.empty(longest)
+        cdef double[::1] made = result
+        cdef double[::1] margin = np.empty(longest)
         cdef double[:, ::1] members = np.empty((longest, width))  # of the rows of a batch
         for b in range(ends.shape[0]):
             for r in range(start, ends[b]):
@@ -384,6 +421,7 @@ cdef class Walk:
                     members[r - start, MEMBERS * k] = p[r, k]
                 made[r] = self._predict(&members[r - start, 0], &margin[r - start])
             for r in range(start, ends[b]):
-                self._learn(made[r], margin[r - start], coins + r, &members[r - start, 0], y[r] != 0)
+                self._learn(made[r], margin[r - start], coins + r, &members[r - start, 0],
+                            y[r] != 0)
             start = ends[b]
         return result
