@@ -1,7 +1,8 @@
 """The methods of recalibration of one event: each fits one map to predictions and outcomes.
 
-A new method is a function here and an entry in `METHODS`. How methods are weighed against each
-other is in `selection`, what several classes need beside them in `class_scaling`.
+A new method is a formula (`_FORMULAS`, `_USUAL_MAPS`) or a shape (`_SHAPES`). How methods are
+weighed against each other is in `selection`, what several classes need beside them in
+`class_scaling`.
 """
 
 from __future__ import annotations
