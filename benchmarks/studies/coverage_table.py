@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.studies.tables import markdown, read
+from benchmarks.studies.tables import filled, markdown, read
 
 DOCS = Path(__file__).parents[2] / "docs"
 STRENGTH = 0.6  # of the miscalibration in the table of power
@@ -132,12 +132,7 @@ TABLES = (power, coverage, totals, few_events, few_totals)
 def main() -> None:
     """Write the page."""
     path = DOCS / "benchmarks" / "study-tests.md"
-    page = path.read_text(encoding="utf-8")
-    for table in TABLES:
-        start, rest = page.split(f"<!-- {table.__name__} -->\n")
-        _, stop = rest.split("<!-- end -->", 1)
-        page = f"{start}<!-- {table.__name__} -->\n{table()}\n<!-- end -->{stop}"
-    path.write_text(page, encoding="utf-8")
+    path.write_text(filled(path.read_text(encoding="utf-8"), TABLES), encoding="utf-8")
 
 
 if __name__ == "__main__":

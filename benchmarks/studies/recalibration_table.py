@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.studies.recalibration import BEST, BY_BRIER, OURS
 from benchmarks.studies.recalibration_regret import KINDS
 from benchmarks.studies.recalibration_regret import OURS as DEPLOYED
-from benchmarks.studies.tables import DATA, Lines, markdown, read
+from benchmarks.studies.tables import DATA, Lines, filled, markdown, read
 
 SHOWN = ("no recalibration", "always isotonic (scikit-learn)", "always Platt (logistic)", "smallest log loss",
          "worst task, as before", BY_BRIER, OURS, BEST)  # fmt: skip
@@ -128,19 +128,10 @@ TABLES: tuple[Callable[[], str], ...] = (
 )
 
 
-def filled(page: str) -> str:
-    """Return the page with each table between its markers."""
-    for table in TABLES:
-        start, rest = page.split(f"<!-- {table.__name__} -->\n")
-        _, stop = rest.split("<!-- end -->", 1)
-        page = f"{start}<!-- {table.__name__} -->\n{table()}\n<!-- end -->{stop}"
-    return page
-
-
 def main() -> None:
     """Write the tables into the page."""
     path = DATA.parent / "benchmarks" / "study-recalibration.md"
-    path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
+    path.write_text(filled(path.read_text(encoding="utf-8"), TABLES), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ benchmarks.studies.tables``.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -982,9 +982,9 @@ PAGES = {
 }
 
 
-def filled(page: str, name: str) -> str:
-    """Return the page with each table between its markers."""
-    for table in PAGES[name]:
+def filled(page: str, tables: Iterable[Callable[[], str]]) -> str:
+    """Return the page with each table between its markers, which have the name of its function."""
+    for table in tables:
         start, rest = page.split(f"<!-- {table.__name__} -->\n")
         _, stop = rest.split("<!-- end -->", 1)
         page = f"{start}<!-- {table.__name__} -->\n{table()}\n<!-- end -->{stop}"
@@ -993,9 +993,9 @@ def filled(page: str, name: str) -> str:
 
 def main() -> None:
     """Write the tables into the pages."""
-    for name in PAGES:
+    for name, tables in PAGES.items():
         path = DATA.parent / name
-        path.write_text(filled(path.read_text(encoding="utf-8"), name), encoding="utf-8")
+        path.write_text(filled(path.read_text(encoding="utf-8"), tables), encoding="utf-8")
 
 
 if __name__ == "__main__":

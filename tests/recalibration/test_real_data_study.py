@@ -5,14 +5,13 @@ costs, and what is committed under docs/data.
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks.studies.real_data import page, sets, splits, study
 from benchmarks.studies.real_data.maps import PLATT, RAINPROOF, cut_off
 from benchmarks.studies.real_data.models import MODELS, predict
-from benchmarks.studies.tables import read
-
-pd = pytest.importorskip("pandas")
+from benchmarks.studies.tables import filled, read
 
 
 def a_table(**fields):
@@ -131,7 +130,6 @@ def test_the_cut_off_costs_least_on_its_own_rows():
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_models_predict_probabilities(kind):
-    pytest.importorskip("sklearn")
     rng = np.random.default_rng(0)
     x = rng.normal(size=(200, 3))
     y = (x[:, 0] + rng.normal(size=200) > 0).astype(np.int64)
@@ -167,7 +165,7 @@ def test_each_table_counts_once():
 
 def test_the_page_says_what_is_in_the_data():
     text = page.PAGE.read_text(encoding="utf-8")
-    assert page.filled(text) == text
+    assert filled(text, page.BLOCKS) == text
 
 
 def test_the_committed_tables_are_those_of_the_program():

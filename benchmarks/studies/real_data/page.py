@@ -20,7 +20,7 @@ from benchmarks.studies.real_data.maps import CUT_OFF, PLATT, RAINPROOF
 from benchmarks.studies.real_data.models import MODELS
 from benchmarks.studies.real_data.sets import LICENSES, TABLES, Table, installed, read
 from benchmarks.studies.real_data.splits import kinds
-from benchmarks.studies.tables import DATA, Lines, markdown, write
+from benchmarks.studies.tables import DATA, Lines, filled, markdown, write
 from benchmarks.studies.tables import read as read_data
 
 MAPS_FILE = "real-data-maps.csv"
@@ -336,15 +336,6 @@ BLOCKS: tuple[Callable[[], str], ...] = (
 )
 
 
-def filled(page: str) -> str:
-    """Return the page with each table between its markers."""
-    for block in BLOCKS:
-        start, rest = page.split(f"<!-- {block.__name__} -->\n")
-        _, stop = rest.split("<!-- end -->", 1)
-        page = f"{start}<!-- {block.__name__} -->\n{block()}\n<!-- end -->{stop}"
-    return page
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -352,7 +343,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if options.files:
         collect(options.files)
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), BLOCKS), encoding="utf-8")
 
 
 if __name__ == "__main__":
